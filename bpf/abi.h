@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The border: every layout that kernel side and user side share. Fixed-width types, no pointers, padding named
+ * and zeroed (hash keys are compared as bytes).
+ */
+#ifndef ALLOCSNOOP_ABI_H
+#define ALLOCSNOOP_ABI_H
+
+#include <linux/types.h>
+
+/* ---- probe sites ---- */
+
+/*
+ * The attach cookie of a probe says all that the program must know, so that a hit needs no look-up:
+ *   0-2 size argument (1..6), 3-5 count argument, 6-8 old-block argument (realloc), 9-11 alignment argument,
+ *   12-19 sp_delta / 8, 20-22 AS_SITE_*, 32-63 site number (from 1).
+ */
+#define AS_COOKIE_SIZE(c)     ((__u32)((c) & 7))
+#define AS_COOKIE_COUNT(c)    ((__u32)((c) >> 3 & 7))
+#define AS_COOKIE_OLD(c)      ((__u32)((c) >> 6 & 7))
+#define AS_COOKIE_ALIGN(c)    ((__u32)((c) >> 9 & 7))
+#define AS_COOKIE_SP_DELTA(c) ((__u32)((c) >> 12 & 255) * 8)
+#define AS_SITE_JUMPS         (1ull << 20) /* may jump on to another site's function */
+#define AS_SITE_JUMPED        (1ull << 21) /* another site's function may jump here */
+#define AS_SITE_POSIX         (1ull << 22) /* refuses alignments as posix_memalign does */
+#define AS_COOKIE_SITE(c)     ((__u32)((c) >> 32))
+
+/* How far a function that jumps on may round a size up (pvalloc, alignment): two pages. */
+#define AS_ROUND_MAX 8192
+
+/* Key of the set of known jumps: from << 32 | to, site numbers. */
+#define AS_JUMP(from, to) ((__u64)(from) << 32 | (to))
+
+/* ---- size classes: 8 per power of two ---- */
+
+#define AS_CLASS_CNT 512
+
+/* 0..15 for themselves, then 8 classes an octave. Monotone. */
+static inline __u32 as_size_class(__u64 size)
+{
+	__u64 s = size;
+	__u32 octave = 0;
+
+	if (size < 16)
+		return (__u32)size;
+	if (s >> 32) {
+		octave += 32;
+		s >>= 32;
+	}
+	if (s >> 16) {
+		octave += 16;
+		s >>= 16;
+	}
+	if (s >> 8) {
+		octave += 8;
+		s >>= 8;
+	}
+	if (s >> 4) {
+		octave += 4;
+		s >>= 4;
+	}
+	if (s >> 2) {
+		octave += 2;
+		s >>= 2;
+	}
+	octave += (__u32)(s >> 1); /* floor(log2(size)), 4..63 */
+	return octave * 8 - 16 + (__u32)(size >> (octave - 3) & 7);
+}
+
+/* Smallest size of a class; the class's largest size is as_class_low(class + 1) - 1. */
+static inline __u64 as_class_low(__u32 class)
+{
+	if (class < 16)
+		return class;
+	return (__u64)(8 + (class & 7)) << ((class + 16) / 8 - 3);
+}
+
+/* ---- stacks ---- */
+
+#define AS_DEPTH_MAX 1000 /* frames; --max-depth's upper limit */
+#define AS_FRAME_CAP 1024 /* room for them, a power of two for the verifier */
+
+struct as_frame {
+	__u64 file; /* as_file_key hash; 0: no file, off is the address */
+	__u64 off;  /* file offset of the instruction (frame 0) or return address */
+};
+_Static_assert(sizeof(struct as_frame) == 16, "frames are hashed and stored as words");
+
+/* How a walk ended; the first ones are the public codes of allocsnoop.h. */
+#define AS_END_COMPLETE    0
+#define AS_END_TRUNCATED   1
+#define AS_END_NO_TABLE    2
+#define AS_END_GAP         3
+#define AS_END_UNSUPPORTED 4
+#define AS_END_READ_FAULT  5
+#define AS_END_BUSY        6
+#define AS_END_ANONYMOUS   7
+#define AS_END_NO_PROGRESS 8
+
+/* ---- files ---- */
+
+/* What the kernel knows a file by (never stat's st_dev: btrfs and overlayfs disagree with the mapping's). */
+struct as_file_key {
+	__u64 ino;
+	__u64 dev; /* kernel encoding: major << 20 | minor */
+	__u64 generation;
+	__u64 ctime_sec;
+};
+
+/* bpf map `files`: file hash -> what user space has done about it. */
+#define AS_FILE_READY     1 /* opened, probed when it holds an allocator */
+#define AS_FILE_ALLOCATOR 2 /* holds probe sites: `ranges` has an entry */
+#define AS_INDEX_PAGES    4
+
+struct as_file {
+	__u32 flags;
+	__u32 table;       /* slot + 1 in `tables`; 0: no unwind rows */
+	__u32 chunk_cnt;
+	__u32 entry_off;   /* file offset of e_entry's function end search: see AS_RULE_END; 0 none */
+	__u32 first[AS_INDEX_PAGES]; /* base of the first chunk of each index page; ~0 unused */
+};
+_Static_assert(sizeof(struct as_file) == 32, "no padding");
+
+/* bpf map `ranges`: file hash -> text that is the allocator itself, sorted; calls from there are nested. */
+#define AS_RANGE_MAX 64
+
+struct as_ranges {
+	__u32 cnt;
+	__u32 pad;
+	struct {
+		__u64 start;
+		__u64 end;
+	} r[AS_RANGE_MAX];
+};
+
+/* ---- unwind tables: rows in file-offset space, rules shared by all files ---- */
+
+#define AS_RULE_MAX 32768
+
+#define AS_CFA_GAP         0 /* no row covers the place */
+#define AS_CFA_RSP         1 /* CFA = rsp + cfa_off */
+#define AS_CFA_RBP         2 /* CFA = rbp + cfa_off */
+#define AS_CFA_DEREF_RBP   3 /* CFA = *(rbp + cfa_off) + aux (GCC's DRAP in AVX code) */
+#define AS_CFA_DEREF_RSP   4 /* CFA = *(rsp + cfa_off) + aux */
+#define AS_CFA_PLT         5 /* CFA = rsp + 8 + ((rip & 15) >= aux ? 8 : 0) */
+#define AS_CFA_SIGFRAME    6 /* registers lie in the ucontext at rsp (x86-64: rt_sigframe after its return address) */
+#define AS_CFA_END         7 /* the return address is undefined: outermost frame */
+#define AS_CFA_UNSUPPORTED 8
+
+#define AS_FP_SAME   0 /* caller's rbp is rbp */
+#define AS_FP_CFA    1 /* caller's rbp is *(CFA + fp_off) */
+#define AS_FP_RBP    2 /* caller's rbp is *(rbp + fp_off) */
+#define AS_FP_UNDEF  3 /* lost: must not be followed */
+
+struct as_rule {
+	__u8 cfa_kind;
+	__u8 fp_kind;
+	__u16 aux;
+	__s32 cfa_off;
+	__s32 fp_off;
+};
+_Static_assert(sizeof(struct as_rule) == 12, "no padding");
+
+/* Rules with fixed numbers. */
+#define AS_RULE_GAP         0
+#define AS_RULE_END         1
+#define AS_RULE_UNSUPPORTED 2
+
+struct as_row {
+	__u16 pc_delta; /* file offset - chunk base; rows past the last are 0xffff, rule AS_RULE_GAP */
+	__u16 rule;
+};
+
+#define AS_CHUNK_ROWS 1024
+
+/* Rows of at most 65,534 bytes of text, sorted; a row holds up to the next one. */
+struct as_chunk {
+	__u32 base;
+	__u32 pad[3];
+	struct as_row rows[AS_CHUNK_ROWS];
+};
+
+/* An element of a file's table: first the index pages (bases of the chunks, sorted, ~0 after the last), then the chunks. */
+union as_page {
+	struct as_chunk chunk;
+	__u32 base[AS_CHUNK_ROWS];
+};
+_Static_assert(sizeof(union as_page) == 4112, "array elements");
+
+/* ---- sums ---- */
+
+struct as_tally_key {
+	__u64 stack; /* id; 0: the stack was lost */
+	__u64 proc;  /* process image: see as_proc_event */
+	__u32 site;
+	__u32 size_class;
+};
+_Static_assert(sizeof(struct as_tally_key) == 24, "hash keys are compared as bytes");
+
+struct as_tally {
+	__u64 cnt;
+	__u64 bytes;
+};
+
+/* One per possible CPU, a cache line each; added to atomically. */
+struct as_counters {
+	__u64 hits;    /* probe hits of targets */
+	__u64 nested;  /* of them calls that an allocator made itself (all jumps; calls only where sampled) */
+	__u64 failed;  /* impossible sizes */
+	__u64 filtered; /* outside --min-size/--max-size, or a realloc to size 0 */
+	__u64 samples; /* kept */
+	__u64 pad[3];
+};
+_Static_assert(sizeof(struct as_counters) == 64, "a cache line");
+
+/* ---- losses counted in the kernel: names and texts are in src/trace/loss.c, same order ---- */
+#define AS_LOSS_TALLY_FULL       0
+#define AS_LOSS_STACK_RING_FULL  1
+#define AS_LOSS_NO_SLOT          2
+#define AS_LOSS_PROC_RING_FULL   3
+#define AS_LOSS_FILE_RING_FULL   4
+#define AS_LOSS_NO_THREAD_STATE  5
+#define AS_LOSS_SIGNAL_BLOCKED   6
+#define AS_LOSS_CALLER_UNREADABLE 7
+#define AS_LOSS_CNT              8
+
+/* ---- events in the ring buffer ---- */
+
+#define AS_EVENT_STACK 1
+#define AS_EVENT_PROC  2
+#define AS_EVENT_MAP   3
+#define AS_EVENT_FULL  4 /* the tally is half full: flip it now */
+
+struct as_stack_event {
+	__u32 type;
+	__u32 frame_cnt;
+	__u64 id;
+	__u64 proc;
+	__u32 end; /* AS_END_* */
+	__u32 pad;
+	struct as_frame frames[AS_FRAME_CAP]; /* only frame_cnt are sent */
+};
+
+/* A process image is seen for the first time: proc is a hash of the next three. */
+struct as_proc_event {
+	__u32 type;
+	__u32 tgid;
+	__u64 proc;
+	__u64 start_boottime;
+	__u64 exec_id;
+	__u64 exe_file; /* file hash, 0 unknown */
+	char comm[16];  /* of the group leader */
+};
+
+/* An executable mapping: from the iterator (one for each), or when a target maps a file not yet READY. */
+struct as_map_event {
+	__u32 type;
+	__u32 tgid;
+	__u64 start;
+	__u64 end;
+	__u64 pgoff; /* bytes */
+	__u64 file;  /* hash of key */
+	struct as_file_key key;
+};
+
+/* bpf map `procs`: tgid -> what to do with a process of the session. */
+#define AS_PROC_TARGET 1 /* count it (every-process mode counts all that aren't listed) */
+#define AS_PROC_STOP   2 /* followed by ptrace: stop it at mappings of unknown files */
+#define AS_PROC_IGNORE 4
+
+#endif

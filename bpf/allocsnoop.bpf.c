@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* The doors: each program reads its arguments and calls one verb of a room. */
+#include "vmlinux.h"
+
+#include <linux/errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "abi.h"
+#include "config.bpf.h"
+#include "maps.bpf.h"
+#include "regs.bpf.h"
+#include "file.bpf.h"
+#include "rows.bpf.h"
+#include "unwind.bpf.h"
+#include "stack.bpf.h"
+#include "tally.bpf.h"
+#include "life.bpf.h"
+#include "call.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* A perf uprobe on an allocator function. */
+SEC("uprobe")
+int allocsnoop_call(struct pt_regs *ctx)
+{
+	call__enter(ctx, bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+/* The same for uprobe_multi links (6.6): loaded with another attach type, set by user space. */
+SEC("uprobe")
+int allocsnoop_callm(struct pt_regs *ctx)
+{
+	call__enter(ctx, bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+/*
+ * The kernel calls this function for every new mapping and for mprotect, with the mapping in place. (A kprobe, not
+ * fentry: kernels built without function tracing have no fentry.)
+ */
+SEC("kprobe/perf_event_mmap")
+int BPF_KPROBE(allocsnoop_map, struct vm_area_struct *vma)
+{
+	map__enter(vma);
+	return 0;
+}
+
+/* Where the kernel has no kprobes. (It puts every system call of the machine on the slower path: second choice.) */
+SEC("tracepoint/syscalls/sys_exit_mmap")
+int allocsnoop_mmap(struct syscall_exit *ctx)
+{
+	map__returned(ctx->ret);
+	return 0;
+}
+
+/* Every executable file mapping of the asked-for tasks, as struct as_map_event. */
+SEC("iter/task_vma")
+int allocsnoop_maps(struct bpf_iter__task_vma *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct vm_area_struct *vma = ctx->vma;
+	struct as_map_event ev = {};
+
+	if (task && vma && map__event(vma, task->tgid, &ev))
+		bpf_seq_write(ctx->meta->seq, &ev, sizeof(ev));
+	return 0;
+}

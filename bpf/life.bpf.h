@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* Process images and their executable mappings, as they come. */
+#ifndef ALLOCSNOOP_LIFE_BPF_H
+#define ALLOCSNOOP_LIFE_BPF_H
+
+/* Names one process image for good: PID re-use and exec make another. Never 0. */
+static __always_inline __u64 proc__id(struct task_struct *task)
+{
+	__u64 h = hash__mix(task->tgid, task->group_leader->start_boottime);
+
+	return hash__mix(h, task->self_exec_id) | 1;
+}
+
+static __noinline int proc__announce(__u64 proc)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct as_proc_event ev = { .type = AS_EVENT_PROC, .proc = proc };
+	struct task_struct *leader = task->group_leader;
+	struct file *exe = task->mm ? task->mm->exe_file : NULL;
+	struct as_file_key key;
+	__u32 one = 1;
+
+	if (bpf_map_lookup_elem(&announced, &proc))
+		return 0;
+	ev.tgid = task->tgid;
+	ev.start_boottime = leader->start_boottime;
+	ev.exec_id = task->self_exec_id;
+	bpf_probe_read_kernel(ev.comm, sizeof(ev.comm), leader->comm);
+	if (exe) {
+		file__key(exe, &key);
+		ev.exe_file = file__hash(&key);
+	}
+	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_FORCE_WAKEUP))
+		loss__count(AS_LOSS_PROC_RING_FULL);
+	else
+		bpf_map_update_elem(&announced, &proc, &one, BPF_ANY);
+	return 0;
+}
+
+/* vma: from a probe's register, so read by helper. False when it isn't an executable file mapping. */
+static __always_inline bool map__event(struct vm_area_struct *vma, __u32 tgid, struct as_map_event *ev)
+{
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+
+	if (!file || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return false;
+	ev->type = AS_EVENT_MAP;
+	ev->tgid = tgid;
+	ev->start = BPF_CORE_READ(vma, vm_start);
+	ev->end = BPF_CORE_READ(vma, vm_end);
+	ev->pgoff = BPF_CORE_READ(vma, vm_pgoff) << 12;
+	file__key(file, &ev->key);
+	ev->file = file__hash(&ev->key);
+	return true;
+}
+
+#define SIGCHLD	 17
+#define SIGURG	 23
+#define SIGWINCH 28
+#define SIG_BIT(n) (1ul << ((n) - 1))
+
+/*
+ * A signal whose default action is to be ignored and that this thread doesn't block; 0 when it blocks all of
+ * them. The tracer sees it before the program does and swallows it; should the tracer have died in between, it
+ * does no harm.
+ */
+static __always_inline __u32 stop__signal(struct task_struct *task)
+{
+	unsigned long blocked = task->blocked.sig[0];
+
+	if (!(blocked & SIG_BIT(SIGWINCH)))
+		return SIGWINCH;
+	if (!(blocked & SIG_BIT(SIGURG)))
+		return SIGURG;
+	if (!(blocked & SIG_BIT(SIGCHLD)))
+		return SIGCHLD;
+	return 0;
+}
+
+/* Holds the thread at the end of its system call, before it can run what it has just mapped. */
+static __always_inline bool stop__request(struct task_struct *task)
+{
+	__u32 tid = task->pid, one = 1, sig = stop__signal(task);
+
+	if (!sig || bpf_map_update_elem(&stops, &tid, &one, BPF_ANY))
+		return false;
+	if (!bpf_send_signal_thread(sig))
+		return true;
+	bpf_map_delete_elem(&stops, &tid);
+	return false;
+}
+
+/* A new executable mapping of a file that user space doesn't know: the process is held, or at least reported. */
+static __always_inline void map__unknown(struct task_struct *task, const struct as_map_event *ev, __u32 flags)
+{
+	if (flags & AS_PROC_STOP) {
+		if (stop__request(task))
+			return;
+		loss__count(AS_LOSS_SIGNAL_BLOCKED);
+	}
+	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
+		loss__count(AS_LOSS_FILE_RING_FULL);
+}
+
+/* AS_PROC_* of the current process; false when its mappings are nobody's business. */
+static __always_inline bool map__is_watched(__u32 tgid, __u32 *flags)
+{
+	__u32 *known = bpf_map_lookup_elem(&procs, &tgid);
+
+	*flags = known ? *known : 0;
+	return tgid != as_self_tgid && (known || as_all);
+}
+
+static __always_inline bool file__is_ready(__u64 hash)
+{
+	struct as_file *f = bpf_map_lookup_elem(&files, &hash);
+
+	return f && f->flags & AS_FILE_READY;
+}
+
+/* A mapping was made or made executable. */
+static __always_inline void map__enter(struct vm_area_struct *vma)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct as_map_event ev = {};
+	__u32 flags;
+
+	if (map__is_watched(task->tgid, &flags) && map__event(vma, task->tgid, &ev) && !file__is_ready(ev.file))
+		map__unknown(task, &ev, flags);
+}
+
+static long map__found(struct task_struct *task, struct vm_area_struct *vma, struct as_map_event *ev)
+{
+	map__event(vma, task->tgid, ev);
+	return 0;
+}
+
+/* mmap(2) returned addr. Where the mappings can't be looked at just now, the tracer shall look. */
+static __always_inline void map__returned(__u64 addr)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct as_map_event ev = {};
+	__u32 flags;
+	long err;
+
+	if (addr > -4096ul || !map__is_watched(task->tgid, &flags))
+		return;
+	err = bpf_find_vma(task, addr, map__found, &ev, 0);
+	if (!err && (!ev.file || file__is_ready(ev.file)))
+		return;
+	if (!err || err == -EBUSY)
+		map__unknown(task, &ev, flags);
+}
+
+#endif

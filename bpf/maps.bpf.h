@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* Every map, and the two words all rooms use: count a loss, count an event. Sizes of 1 are set at load time. */
+#ifndef ALLOCSNOOP_MAPS_BPF_H
+#define ALLOCSNOOP_MAPS_BPF_H
+
+/* One executable mapping, as cached for a walk. */
+struct as_mapping {
+	__u64 start;
+	__u64 end;
+	__u64 bias; /* file offset - address */
+	__u64 file; /* hash; 0: no file */
+	__u32 table; /* as_file.table */
+	__u32 chunk_cnt;
+	__u32 flags; /* AS_FILE_*; AS_MAPPING_EXEC */
+	__u32 pad;
+};
+
+#define AS_MAPPING_EXEC (1u << 31)
+#define AS_MAPPING_CNT	8
+
+/*
+ * What one walk works in. Uprobe programs are preemptible, so "per CPU" is not "mine": a slot is claimed by
+ * compare-and-swap and held until the program ends.
+ */
+struct as_slot {
+	__u64 busy;
+	__u64 proc; /* whose mappings are cached; already announced to user space */
+	__u64 seq;  /* mm_lock_seq at which they were looked up */
+	__u64 next; /* entry to replace */
+	struct as_mapping maps[AS_MAPPING_CNT];
+	struct as_stack_event ev;
+};
+
+#define AS_SLOTS_PER_CPU 4
+#define AS_SLOT_TRIES	 16
+
+/* The thread's previous hit, where that function may jump on to another site (see call__is_jump). */
+struct as_thread {
+	__u64 sp; /* of the entry: where the return address is */
+	__u64 ra;
+	__u64 size;
+	__u64 old;
+	__u32 site; /* 0: nothing to match */
+	__u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct as_slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct as_thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u32);
+} jumps SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, AS_CLASS_CNT);
+	__type(key, __u32);
+	__type(value, __u64); /* keep when a 32-bit draw is below; 2^32: always */
+} thr SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct as_file);
+} files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, struct as_ranges);
+} ranges SEC(".maps");
+
+/* tgid -> AS_PROC_* */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u32);
+} procs SEC(".maps");
+
+/* tid -> 1: the signal this thread stops for is ours */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u32);
+} stops SEC(".maps");
+
+/* Stacks and process images that user space was told about. What falls out is told again: harmless. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 131072);
+	__type(key, __u64);
+	__type(value, __u32);
+} seen SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u32);
+} announced SEC(".maps");
+
+struct tally_inner {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 131072);
+	__type(key, struct as_tally_key);
+	__type(value, struct as_tally);
+};
+
+struct tally_inner tally_a SEC(".maps");
+struct tally_inner tally_b SEC(".maps");
+
+/* The active tally. Replacing the slot waits for every program that still holds the old one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct tally_inner);
+} tally SEC(".maps") = { .values = { &tally_a } };
+
+/* Rows inserted since the last flip. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} fill SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct as_counters);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, AS_LOSS_CNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} losses SEC(".maps");
+
+/* ---- unwind tables ---- */
+
+struct table_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE | BPF_F_INNER_MAP);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(union as_page));
+};
+
+#define AS_TABLE_MAX 4096
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, AS_TABLE_MAX);
+	__type(key, __u32);
+	__array(values, struct table_inner);
+} tables SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, AS_RULE_MAX);
+	__type(key, __u32);
+	__type(value, struct as_rule);
+} rules SEC(".maps");
+
+/* Direct-mapped cache of row searches: table 16 | file offset 32 | rule 16; one word, so it can't tear. */
+#define AS_RULE_CACHE 16384
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, AS_RULE_CACHE);
+	__type(key, __u32);
+	__type(value, __u64);
+} rule_cache SEC(".maps");
+
+static __always_inline void loss__count(__u32 which)
+{
+	__u64 *n = bpf_map_lookup_elem(&losses, &which);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+}
+
+static __always_inline struct as_counters *counters__mine(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id() & as_cpu_mask;
+
+	return bpf_map_lookup_elem(&counters, &cpu);
+}
+
+/* A 64-bit mix of two words (the finalizer of MurmurHash3, x64): each step is one-to-one in h. */
+static __always_inline __u64 hash__mix(__u64 h, __u64 v)
+{
+	h ^= v;
+	h ^= h >> 33;
+	h *= 0xff51afd7ed558ccdull;
+	h ^= h >> 33;
+	h *= 0xc4ceb9fe1a85ec53ull;
+	h ^= h >> 33;
+	return h;
+}
+
+#endif

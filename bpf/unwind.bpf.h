@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The stack walk. Frame 0 is the probed function, frame 1 its caller, read where the stack pointer says; then
+ * one step a frame: by the unwind rows of the frame's file, or by the frame pointer where there are none. Each
+ * frame is stored as (file, offset) and hashed at once, so that it outlives the process. Every walk ends with a
+ * code that says why.
+ */
+#ifndef ALLOCSNOOP_UNWIND_BPF_H
+#define ALLOCSNOOP_UNWIND_BPF_H
+
+#define WALK_NOT_DONE 0xffff
+
+struct walk {
+	__u64 ip; /* of the newest frame */
+	__u64 sp; /* its CFA side: stack pointer inside that frame, at ip */
+	__u64 bp;
+	__u64 hash;
+	__u32 depth; /* frames stored */
+	__u32 end;   /* AS_END_*, or WALK_NOT_DONE */
+	__u32 slot;
+	__u32 exact; /* ip is the next instruction to run, not a return address (frame 0, interrupted code) */
+	struct as_mapping m; /* of ip */
+};
+
+/* Stores the frame at w->ip. Returns false when there is no room or no code there. */
+static __always_inline bool walk__push(struct walk *w, struct as_slot *s)
+{
+	struct as_frame f = { .off = w->ip };
+	long err;
+
+	if (w->depth >= as_max_depth) {
+		w->end = AS_END_TRUNCATED;
+		return false;
+	}
+	if (w->ip - !w->exact < w->m.start || w->ip - !w->exact >= w->m.end) {
+		err = mapping__find(s, w->ip - !w->exact, &w->m);
+		if (err) {
+			w->end = err == -EBUSY ? AS_END_BUSY : AS_END_NO_TABLE;
+			return false;
+		}
+	}
+	if (!(w->m.flags & AS_MAPPING_EXEC)) {
+		w->end = AS_END_NO_TABLE;
+		return false;
+	}
+	f.file = w->m.file;
+	if (f.file)
+		f.off = w->ip + w->m.bias;
+	s->ev.frames[w->depth & (AS_FRAME_CAP - 1)] = f;
+	w->depth++;
+	/* A frame without a file is only the same in the same process. */
+	w->hash = hash__mix(w->hash, f.file ? f.file : s->proc);
+	w->hash = hash__mix(w->hash, f.off);
+	return true;
+}
+
+/* Moves to the caller whose registers are given. */
+static __always_inline void walk__up(struct walk *w, struct as_slot *s, __u64 ip, __u64 sp, __u64 bp)
+{
+	w->ip = ip;
+	w->sp = sp;
+	w->bp = bp;
+	w->exact = 0;
+	walk__push(w, s);
+}
+
+static __always_inline bool walk__read(struct walk *w, __u64 addr, void *to, __u32 size)
+{
+	if (!bpf_probe_read_user(to, size, (void *)addr))
+		return true;
+	w->end = AS_END_READ_FAULT;
+	return false;
+}
+
+/*
+ * Code without rows: follow the frame pointer, but only where it can be one: aligned, above the stack pointer
+ * and inside the stack's mapping. A read that faults costs as much as the probe's trap.
+ */
+static __always_inline void walk__frame_pointer(struct walk *w, struct as_slot *s)
+{
+	struct as_mapping stack;
+	__u64 pair[2]; /* saved rbp, return address */
+
+	w->end = w->m.file ? AS_END_NO_TABLE : AS_END_ANONYMOUS;
+	if (w->bp < w->sp || w->bp & 7)
+		return;
+	if (mapping__find(s, w->sp, &stack) || w->bp + sizeof(pair) > stack.end)
+		return;
+	if (!walk__read(w, w->bp, pair, sizeof(pair)) || !pair[1])
+		return;
+	w->end = WALK_NOT_DONE;
+	walk__up(w, s, pair[1], w->bp + sizeof(pair), pair[0]);
+}
+
+/* Below a signal handler: the kernel saved the registers of the interrupted code (any stack, hence no check). */
+static __always_inline void walk__sigframe(struct walk *w, struct as_slot *s)
+{
+	__u64 ip, sp, bp;
+
+	if (!walk__read(w, w->sp + REGS_SIGFRAME_BP, &bp, sizeof(bp)) ||
+	    !walk__read(w, w->sp + REGS_SIGFRAME_SP, &sp, sizeof(sp)) ||
+	    !walk__read(w, w->sp + REGS_SIGFRAME_IP, &ip, sizeof(ip)))
+		return;
+	w->ip = ip;
+	w->sp = sp;
+	w->bp = bp;
+	w->exact = 1;
+	walk__push(w, s);
+}
+
+/* The canonical frame address by a rule; 0 and w->end when there is none. */
+static __always_inline __u64 walk__cfa(struct walk *w, const struct as_rule *r)
+{
+	__u64 cfa;
+
+	switch (r->cfa_kind) {
+	case AS_CFA_RSP:
+		return w->sp + r->cfa_off;
+	case AS_CFA_RBP:
+		return w->bp + r->cfa_off;
+	case AS_CFA_DEREF_RBP:
+	case AS_CFA_DEREF_RSP:
+		cfa = (r->cfa_kind == AS_CFA_DEREF_RBP ? w->bp : w->sp) + r->cfa_off;
+		if (!walk__read(w, cfa, &cfa, sizeof(cfa)))
+			return 0;
+		return cfa + r->aux;
+	case AS_CFA_PLT:
+		return w->sp + 8 + ((w->ip & 15) >= r->aux ? 8 : 0);
+	case AS_CFA_END:
+		w->end = AS_END_COMPLETE;
+		return 0;
+	case AS_CFA_GAP:
+		w->end = AS_END_GAP;
+		return 0;
+	default:
+		w->end = AS_END_UNSUPPORTED;
+		return 0;
+	}
+}
+
+static __always_inline void walk__by_rule(struct walk *w, struct as_slot *s, const struct as_rule *r)
+{
+	__u64 cfa, ra, bp = w->bp;
+
+	if (r->cfa_kind == AS_CFA_SIGFRAME) {
+		walk__sigframe(w, s);
+		return;
+	}
+	cfa = walk__cfa(w, r);
+	if (!cfa)
+		return;
+	if (cfa <= w->sp || cfa & 7) {
+		w->end = AS_END_NO_PROGRESS;
+		return;
+	}
+	if (!walk__read(w, cfa - REGS_WORD, &ra, sizeof(ra)))
+		return;
+	if (r->fp_kind == AS_FP_CFA || r->fp_kind == AS_FP_RBP) {
+		__u64 at = (r->fp_kind == AS_FP_CFA ? cfa : w->bp) + r->fp_off;
+
+		if (!walk__read(w, at, &bp, sizeof(bp)))
+			return;
+	}
+	if (!ra) { /* _start's caller, by convention */
+		w->end = AS_END_COMPLETE;
+		return;
+	}
+	walk__up(w, s, ra, cfa, bp);
+}
+
+/*
+ * One frame up. A function of its own for the verifier: checked once, not once a frame.
+ */
+__noinline int walk__step(struct walk *w)
+{
+	struct as_rule *r;
+	struct as_slot *s;
+	__u32 rule;
+
+	if (!w)
+		return 0;
+	s = bpf_map_lookup_elem(&slots, &w->slot);
+	if (!s)
+		return 0;
+	if (!w->m.table) {
+		walk__frame_pointer(w, s);
+		return 0;
+	}
+	rule = rows__rule(&w->m, w->ip - !w->exact + w->m.bias);
+	r = bpf_map_lookup_elem(&rules, &rule);
+	if (r)
+		walk__by_rule(w, s, r);
+	return 0;
+}
+
+/*
+ * The whole stack of a probe hit at ip whose function's return address is ra, at *entry_sp.
+ * 0 when even the caller could not be stored.
+ */
+static __always_inline void walk__run(struct walk *w, struct as_slot *s, __u64 ip, __u64 ra, __u64 entry_sp, __u64 bp)
+{
+	w->ip = ip;
+	w->exact = 1;
+	if (walk__push(w, s))
+		walk__up(w, s, ra, entry_sp + REGS_WORD, bp);
+}
+
+static __always_inline void walk__rest(struct walk *w)
+{
+	for (__u32 i = 0; i < AS_DEPTH_MAX; i++) { /* bounded loops: 5.3; one verifier pass per iteration */
+		if (w->end != WALK_NOT_DONE)
+			break;
+		walk__step(w);
+	}
+}
+
+#endif

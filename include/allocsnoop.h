@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * liballocsnoop: who allocates, what, how much, on a live Linux machine, as in-memory objects.
+ *
+ * A session is opened with options, started, polled and asked for profiles. A profile is an
+ * immutable set of samples; every pointer inside it stays valid until allocsnoop_profile__free().
+ *
+ * Errors: functions return 0 (or a count) or a negative errno; allocsnoop__error() then holds one
+ * line of what and why, allocsnoop__hint() one of what to do about it ("" when there is none), both
+ * for the calling thread until its next call.
+ *
+ * Threads: one session belongs to one thread at a time (the caller's lock); different sessions and
+ * finished profiles may be used by different threads at once. The library starts helper threads of
+ * its own.
+ *
+ * Structures with a first member `sz` are versioned: set it to sizeof() and zero the rest; fields
+ * are only ever added at the end. Structures returned by pointer only ever grow at the end.
+ */
+#ifndef ALLOCSNOOP_H
+#define ALLOCSNOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ALLOCSNOOP_VERSION "0.1.0"
+#define ALLOCSNOOP_API	   __attribute__((visibility("default")))
+
+struct allocsnoop;
+struct allocsnoop_profile;
+
+/* Version of the library at run time, as ALLOCSNOOP_VERSION. */
+ALLOCSNOOP_API const char *allocsnoop__version(void);
+
+/* Words and remedy of this thread's last error; never NULL. */
+ALLOCSNOOP_API const char *allocsnoop__error(void);
+ALLOCSNOOP_API const char *allocsnoop__hint(void);
+
+enum allocsnoop_log_level {
+	ALLOCSNOOP_WARN = 0,  /* the user should know: a file without symbols, a slowed target */
+	ALLOCSNOOP_INFO = 1,  /* progress: what is traced */
+	ALLOCSNOOP_DEBUG = 2, /* every site and file */
+};
+
+typedef void (*allocsnoop_log_fn)(void *arg, enum allocsnoop_log_level level, const char *line);
+
+/* What to trace and how. With neither pids nor argv: every process on the machine. */
+struct allocsnoop_opts {
+	size_t sz;
+	const pid_t *pids; /* process ids; borrowed during allocsnoop__open() only */
+	size_t pid_cnt;
+	char *const *argv;  /* COMMAND and its arguments, NULL-terminated; excludes pids; borrowed
+			       until start returns */
+	const char *user;   /* run COMMAND as this user; NULL: as the caller */
+	double sample_rate; /* keep each allocation with this probability (0, 1]; 0 means 1: all */
+	uint64_t sample_bytes; /* keep one per so many bytes on average; 0: off; excludes
+				  sample_rate < 1 */
+	uint64_t min_size;     /* only blocks of at least / at most this many requested bytes */
+	uint64_t max_size;     /* 0: no limit */
+	uint32_t max_depth;    /* frames a stack may have; 0: 512; at most 1000 */
+	allocsnoop_log_fn
+		log; /* NULL: silent; called from the thread that polls or from a helper thread */
+	void *log_arg;
+};
+
+/* Checks options and rights, loads the BPF programs; nothing is traced yet.
+ * -EINVAL bad options, -EPERM not root, -ENOENT no BTF, -ESRCH no such process, or what the kernel
+ * said. */
+ALLOCSNOOP_API int allocsnoop__open(const struct allocsnoop_opts *opts,
+				    struct allocsnoop **session);
+
+/* Places the probes and begins to count; with argv, COMMAND is started with its probes in place
+ * before its first allocation. -ENOENT: no allocator found in any target. */
+ALLOCSNOOP_API int allocsnoop__start(struct allocsnoop *session);
+
+/* Takes in what the kernel has to say, waiting for at most timeout_ms (-1: until something
+ * happens). Call it at least every 100 ms or so while recording, or new stacks are lost (and
+ * counted as such). 1: go on; 0: all targets have ended; -EINTR: a signal came; other negative
+ * errno: broken. */
+ALLOCSNOOP_API int allocsnoop__poll(struct allocsnoop *session, int timeout_ms);
+
+/* A snapshot of all that was counted since the start (totals never decrease from one to the next).
+ * Free it with allocsnoop_profile__free(). */
+ALLOCSNOOP_API int allocsnoop__profile(struct allocsnoop *session,
+				       struct allocsnoop_profile **profile);
+
+/* Stops counting; the profile can still be taken. Idempotent. */
+ALLOCSNOOP_API int allocsnoop__stop(struct allocsnoop *session);
+
+/* Stops, removes every probe and program and frees. COMMAND, when it still runs, runs on untraced.
+ * NULL is fine. */
+ALLOCSNOOP_API void allocsnoop__free(struct allocsnoop *session);
+
+/* COMMAND's wait(2) status; -ECHILD when there is no COMMAND, -EAGAIN while it runs. */
+ALLOCSNOOP_API int allocsnoop__exit_status(struct allocsnoop *session, int *wait_status);
+
+struct allocsnoop_stats {
+	uint64_t elapsed_ns; /* since start */
+	uint64_t events;     /* probe hits that are allocation calls of the targets */
+	uint64_t samples;    /* of them kept */
+	uint64_t losses;     /* sum over all named losses */
+	uint32_t processes;  /* traced now */
+	uint32_t sites;	     /* probe places (distinct file offsets) */
+};
+
+/* Cheap; for a progress line. Fills at most sz bytes. */
+ALLOCSNOOP_API int allocsnoop__stats(struct allocsnoop *session, struct allocsnoop_stats *stats,
+				     size_t sz);
+
+/* ---- results ---- */
+
+struct allocsnoop_frame {
+	const char *function; /* demangled; "libc.so.6+0x97360" when no symbol covers it,
+				 "[unknown]" without a file */
+	const char *module;   /* path of the file as the process saw it; "" when there is none */
+	uint64_t offset; /* file offset of the instruction; the address itself when there is no file
+			  */
+	const char *file; /* source file, NULL unknown */
+	uint32_t line;	  /* 0 unknown */
+	bool inlined;
+};
+
+enum allocsnoop_end {				/* how the stack's walk ended */
+		      ALLOCSNOOP_COMPLETE = 0,	/* at the program's first frame */
+		      ALLOCSNOOP_TRUNCATED = 1, /* at the depth limit */
+		      ALLOCSNOOP_NO_TABLE =
+			      2, /* no unwind rows for the file, and no frame pointer to follow */
+		      ALLOCSNOOP_GAP = 3,	  /* the file's rows don't cover the address */
+		      ALLOCSNOOP_UNSUPPORTED = 4, /* a rule that isn't supported */
+		      ALLOCSNOOP_READ_FAULT = 5,  /* stack memory could not be read */
+		      ALLOCSNOOP_BUSY = 6,	  /* the address space was locked */
+		      ALLOCSNOOP_ANONYMOUS =
+			      7, /* code without a file (JIT) and no frame pointer to follow */
+		      ALLOCSNOOP_NO_PROGRESS = 8, /* the chain turned back */
+		      ALLOCSNOOP_LOST = 9, /* the stack itself was lost; its sums are exact */
+		      ALLOCSNOOP_END_MAX
+};
+
+/* "complete", "truncated", "no-table", ... */
+ALLOCSNOOP_API const char *allocsnoop__end_name(enum allocsnoop_end end);
+
+struct allocsnoop_sample {
+	uint32_t pid;	  /* 0 when the row sums several processes */
+	uint32_t pid_cnt; /* processes summed in this row */
+	const char *comm;
+	const char *allocator; /* the called allocator function: "malloc" */
+	const char *type;      /* of the object; NULL unknown */
+	uint64_t size_low;     /* requested sizes of the row lie in [size_low, size_high], bytes */
+	uint64_t size_high;
+	uint64_t alloc_count;	/* unbiased estimates, rounded; exact when the profile is */
+	uint64_t alloc_bytes;	/* requested bytes */
+	double alloc_count_var; /* variance of the estimate; 0 when exact */
+	double alloc_bytes_var;
+	uint64_t sampled_count; /* hits behind the estimate */
+	uint64_t live_count;	/* 0 unless mode is live */
+	uint64_t live_bytes;
+	uint64_t stack_id; /* equal stacks have equal ids, across processes and runs of the same
+			      files */
+	enum allocsnoop_end end;
+	bool truncated; /* the stack misses its root: end isn't complete */
+	const struct allocsnoop_frame *const
+		*frames; /* leaf first; frame 0 is the allocator's function */
+	size_t frame_cnt;
+};
+
+struct allocsnoop_process {
+	uint32_t pid;
+	const char *comm;
+	const char *exe; /* "" unknown */
+	bool exited;
+};
+
+struct allocsnoop_loss {
+	const char *name; /* "stack_not_stored": stable, for programs */
+	const char *text; /* what it means for the numbers */
+	uint64_t count;
+};
+
+enum allocsnoop_sampling { ALLOCSNOOP_ALL = 0, ALLOCSNOOP_RATE = 1, ALLOCSNOOP_BYTES = 2 };
+
+struct allocsnoop_info {
+	const char *mode;   /* "alloc" or "live" */
+	const char *target; /* for headings: "sqlite3 (pid 12)", "every process" */
+	bool exact;	    /* every allocation was counted: standard errors are 0 */
+	enum allocsnoop_sampling sampling;
+	double sampling_value; /* rate, or mean bytes between samples; 1 for all */
+	uint64_t duration_ns;
+	uint64_t events;		       /* allocation calls seen, sampled or not */
+	uint64_t alloc_count, alloc_bytes;     /* sums over samples */
+	double alloc_count_se, alloc_bytes_se; /* standard errors */
+	uint64_t live_count, live_bytes;
+	uint64_t failed_count; /* calls that could be seen to fail (impossible sizes); in no other
+				  number */
+};
+
+ALLOCSNOOP_API const struct allocsnoop_info *
+allocsnoop_profile__info(const struct allocsnoop_profile *profile);
+ALLOCSNOOP_API size_t allocsnoop_profile__sample_cnt(const struct allocsnoop_profile *profile);
+ALLOCSNOOP_API const struct allocsnoop_sample *
+allocsnoop_profile__sample(const struct allocsnoop_profile *profile, size_t i);
+ALLOCSNOOP_API size_t allocsnoop_profile__process_cnt(const struct allocsnoop_profile *profile);
+ALLOCSNOOP_API const struct allocsnoop_process *
+allocsnoop_profile__process(const struct allocsnoop_profile *profile, size_t i);
+/* Only losses with a count above 0. */
+ALLOCSNOOP_API size_t allocsnoop_profile__loss_cnt(const struct allocsnoop_profile *profile);
+ALLOCSNOOP_API const struct allocsnoop_loss *
+allocsnoop_profile__loss(const struct allocsnoop_profile *profile, size_t i);
+ALLOCSNOOP_API void allocsnoop_profile__free(struct allocsnoop_profile *profile);
+
+/* ---- reports ---- */
+
+enum allocsnoop_value {
+	ALLOCSNOOP_ALLOC_BYTES = 0,
+	ALLOCSNOOP_ALLOC_COUNT = 1,
+	ALLOCSNOOP_LIVE_BYTES = 2,
+	ALLOCSNOOP_LIVE_COUNT = 3,
+};
+
+enum allocsnoop_by {
+	ALLOCSNOOP_BY_STACK = 0,    /* processes of the same name merge */
+	ALLOCSNOOP_BY_FUNCTION = 1, /* the function that called the allocator */
+	ALLOCSNOOP_BY_FILE = 2,	    /* that function's module */
+	ALLOCSNOOP_BY_PROCESS = 3,
+	ALLOCSNOOP_BY_SIZE = 4, /* the size classes */
+};
+
+struct allocsnoop_report_opts {
+	size_t sz;
+	const char *format; /* "text" (NULL), "folded", "json" */
+	enum allocsnoop_value value;
+	enum allocsnoop_by by;
+	uint32_t top; /* rows in text; 0: 20 */
+};
+
+/* Writes a report; the stream isn't closed. -EINVAL unknown format, or the stream's error. */
+ALLOCSNOOP_API int allocsnoop_profile__write(const struct allocsnoop_profile *profile,
+					     const struct allocsnoop_report_opts *opts, FILE *out);
+
+/* The i-th format's name and one line about it; NULL past the last. */
+ALLOCSNOOP_API const char *allocsnoop__format_name(size_t i);
+ALLOCSNOOP_API const char *allocsnoop__format_help(size_t i);
+
+/* ---- discovery ---- */
+
+struct allocsnoop_list_opts {
+	size_t sz;
+	pid_t pid;	       /* the files this process maps; 0: not by process */
+	const char *path;      /* one ELF file; NULL: not by file. With neither: every process */
+	allocsnoop_log_fn log; /* notices such as `no allocator symbols in 'FILE'` */
+	void *log_arg;
+};
+
+/* Writes a table of what would be probed and why: file, allocator, function, offset, instruction.
+ * Works without root for readable files. -ENOENT: nothing to probe. */
+ALLOCSNOOP_API int allocsnoop__list(const struct allocsnoop_list_opts *opts, FILE *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

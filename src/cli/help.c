@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* --help and --help-all, read off the tables. */
+#include "cli/options.h"
+
+#include <stdio.h>
+
+#define INDENT "                           "
+
+static void choices__print(const struct choice *choices, bool later, FILE *out)
+{
+	const char *comma = "";
+
+	for (const struct choice *c = choices; c->name; c++) {
+		if (c->later != later)
+			continue;
+		fprintf(out, "%s%s%s", comma, c->name, c == choices ? " (default)" : "");
+		comma = ", ";
+	}
+}
+
+void help__describe(const struct opt_row *row, const char *newline, FILE *out)
+{
+	fputs(row->help, out);
+	if (row->kind == OPT_LATER)
+		fputs(" (not yet)", out);
+	if (!row->choices)
+		return;
+	fputs(": ", out);
+	choices__print(row->choices, false, out);
+	fprintf(out, "%snot yet: ", newline);
+	choices__print(row->choices, true, out);
+}
+
+static void help__option(const struct opt_row *row)
+{
+	char left[40];
+
+	if (row->kind == OPT_HEADING) {
+		printf("\n%s:\n", row->help);
+		return;
+	}
+	snprintf(left, sizeof(left), row->letter ? "-%c, --%s%s%s" : "%c   --%s%s%s",
+		 row->letter ? row->letter : ' ', row->name, row->arg ? " " : "",
+		 row->arg ? row->arg : "");
+	printf("  %-24s ", left); /* as wide as INDENT */
+	help__describe(row, "\n" INDENT, stdout);
+	putchar('\n');
+}
+
+static void help__verbs(void)
+{
+	for (const struct verb_row *v = verb_rows; v->name; v++) {
+		char left[40];
+
+		snprintf(left, sizeof(left), "%s %s", v->name, v->args);
+		printf("       allocsnoop %-29s %s%s\n", left, v->help,
+		       v->verb == VERB_LATER ? " (not yet)" : "");
+	}
+}
+
+void help__print(bool all)
+{
+	printf("Who allocates memory, what and how much, on a live Linux machine.\n"
+	       "\n"
+	       "usage: allocsnoop [OPTIONS]                     every process on the machine\n"
+	       "       allocsnoop [OPTIONS] -p PID[,PID...]     these processes\n"
+	       "       allocsnoop [OPTIONS] -- COMMAND [ARG...] start COMMAND, trace it and its "
+	       "children\n");
+	help__verbs();
+	for (size_t i = 0; i < opt_row_cnt; i++) {
+		if (all || !opt_rows[i].expert)
+			help__option(&opt_rows[i]);
+	}
+	printf("\nSizes take K M G (1024), durations ms s m h; a bare number means bytes, "
+	       "seconds.\n"
+	       "Ctrl-C or SIGTERM ends with the report, SIGUSR1 gives one now and goes on.\n"
+	       "Exit status: 0 done, 1 failed, 2 usage; with COMMAND its own (128+N by signal).\n");
+}

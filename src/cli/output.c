@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where reports go; see output.h. */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/units.h"
+#include "cli/signals.h"
+
+static int output__fail(const struct output *out, int err)
+{
+	return err__fail(err, "cannot write '%s': %s", out->name, strerror(-err));
+}
+
+/* ---- a file that is replaced ---- */
+
+/* The id that sudo says the user has; `otherwise` without sudo. */
+static u32 sudo_id(const char *variable, u32 otherwise)
+{
+	const char *text = geteuid() == 0 ? getenv(variable) : NULL;
+	u64 id;
+
+	if (!text || units__parse_u64(text, &id) || id >= UINT32_MAX)
+		return otherwise;
+	return id;
+}
+
+/*
+ * Who may read and own it: as the file that it replaces, else as the user would have made it. Some
+ * filesystems have no owners; the report is worth more than its owner.
+ */
+static int file__dress(int fd, const char *path)
+{
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	if (stat(path, &st)) {
+		st.st_mode = 0666 & ~mask;
+		st.st_uid = sudo_id("SUDO_UID", -1);
+		st.st_gid = sudo_id("SUDO_GID", -1);
+	}
+	if (fchown(fd, st.st_uid, st.st_gid))
+		errno = 0;
+	return fchmod(fd, st.st_mode & 0777) ? -errno : 0;
+}
+
+/* A new temporary file, open for writing; `temporary` holds its template and receives its name. */
+static int file__create(const struct output *out, char *temporary, int *fd)
+{
+	int err;
+
+	strcpy(temporary, out->temporary);
+	*fd = mkostemp(temporary, O_CLOEXEC);
+	if (*fd < 0)
+		return -errno;
+	err = file__dress(*fd, out->path);
+	if (!err)
+		return 0;
+	close(*fd);
+	unlink(temporary);
+	return err;
+}
+
+static int file__check(const struct output *out)
+{
+	CLEANUP(free__p) char *temporary = strdup(out->temporary);
+	int err, fd;
+
+	if (!temporary)
+		return -ENOMEM;
+	err = file__create(out, temporary, &fd);
+	if (err)
+		return err;
+	close(fd);
+	unlink(temporary);
+	return 0;
+}
+
+/* ---- one report ---- */
+
+/* stdio forgets why a write failed; this stream remembers. */
+struct sink {
+	int fd;
+	int err; /* of the first write that failed */
+};
+
+static ssize_t sink__write(void *cookie, const char *buf, size_t size)
+{
+	struct sink *s = cookie;
+	size_t done = 0;
+
+	while (done < size && !s->err) {
+		ssize_t n = write(s->fd, buf + done, size - done);
+
+		if (n >= 0)
+			done += n;
+		else if (errno != EINTR)
+			s->err = -errno;
+	}
+	return s->err ? 0 : (ssize_t)done; /* 0 means an error here */
+}
+
+static void print_date(FILE *stream, bool first)
+{
+	time_t now = time(NULL);
+	char date[32] = "";
+	struct tm tm;
+
+	if (localtime_r(&now, &tm))
+		strftime(date, sizeof(date), "%F %T", &tm);
+	fprintf(stream, "%s--- %s ---\n\n", first ? "" : "\n", date);
+}
+
+static int report__write(const struct output *out, const struct allocsnoop_profile *profile, int fd,
+			 bool dated)
+{
+	struct allocsnoop_report_opts opts = {
+		.sz = sizeof(opts),
+		.format = out->o->format->name,
+		.value = out->o->value,
+		.by = out->o->by,
+		.top = out->o->top,
+	};
+	struct sink sink = { .fd = fd };
+	FILE *stream = fopencookie(&sink, "w", (cookie_io_functions_t){ .write = sink__write });
+	int err;
+
+	if (!stream)
+		return output__fail(out, -ENOMEM);
+	if (dated && out->o->format->has_rows)
+		print_date(stream, !out->report_cnt);
+	err = allocsnoop_profile__write(profile, &opts, stream);
+	if (err && !sink.err)
+		err__fail(err, "%s", allocsnoop__error());
+	fclose(stream);
+	return sink.err ? output__fail(out, sink.err) : err;
+}
+
+static int output__replace(const struct output *out, const struct allocsnoop_profile *profile)
+{
+	CLEANUP(free__p) char *temporary = strdup(out->temporary);
+	int err, fd;
+
+	if (!temporary)
+		return output__fail(out, -ENOMEM);
+	err = file__create(out, temporary, &fd);
+	if (err)
+		return output__fail(out, err);
+	signals__set_temporary(temporary);
+	err = report__write(out, profile, fd, false);
+	if (close(fd) && !err)
+		err = output__fail(out, -errno);
+	if (!err && rename(temporary, out->path))
+		err = output__fail(out, -errno);
+	if (err)
+		unlink(temporary);
+	signals__set_temporary(NULL);
+	return err;
+}
+
+int output__write(struct output *out, const struct allocsnoop_profile *profile, bool dated)
+{
+	int err = out->path ? output__replace(out, profile)
+			    : report__write(out, profile, out->fd, dated);
+
+	out->report_cnt++;
+	return err;
+}
+
+/* ---- open, close ---- */
+
+static int output__open_file(struct output *out)
+{
+	const char *path = out->o->output;
+	struct stat st;
+	bool exists = !stat(path, &st);
+
+	out->name = path;
+	if (exists && S_ISDIR(st.st_mode))
+		return output__fail(out, -EISDIR);
+	if (exists && !S_ISREG(st.st_mode)) {
+		out->fd = open(path, O_WRONLY | O_CLOEXEC);
+		return out->fd >= 0 ? 0 : output__fail(out, -errno);
+	}
+	out->path = exists ? realpath(path, NULL) : strdup(path);
+	if (!out->path || asprintf(&out->temporary, "%s.XXXXXX", out->path) < 0)
+		return output__fail(out, -errno);
+	return 0;
+}
+
+int output__open(struct output *out, const struct cli_opts *o)
+{
+	int err = 0;
+
+	*out = (struct output){ .o = o, .fd = STDOUT_FILENO, .name = "standard output" };
+	if (o->output && strcmp(o->output, "-"))
+		err = output__open_file(out);
+	if (err)
+		return err;
+	if (!out->path && o->format->binary && isatty(out->fd)) {
+		err__fail(-EINVAL, "--format %s: not for a terminal", o->format->name);
+		err__hint("write it to a file: -o FILE%s", o->format->extension);
+		return -EINVAL;
+	}
+	err = out->path ? file__check(out) : 0;
+	return err ? output__fail(out, err) : 0;
+}
+
+void output__close(struct output *out)
+{
+	if (out->fd > STDOUT_FILENO)
+		close(out->fd);
+	free(out->path);
+	free(out->temporary);
+	*out = (struct output){};
+}

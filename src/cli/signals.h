@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The signals a recording obeys. SIGINT, SIGTERM and SIGHUP ask for the final report; a second one
+ * quits at once. SIGUSR1 asks for a report now. SIGPIPE becomes the error of the write that caused
+ * it.
+ */
+#ifndef CLI_SIGNALS_H
+#define CLI_SIGNALS_H
+
+#include <stdbool.h>
+
+void signals__init(void);
+bool signals__stop(void);	 /* the end was asked for */
+bool signals__take_report(void); /* a report was asked for since the last call */
+
+/* A file to remove when a second signal quits; NULL: none. The name must stay valid meanwhile. */
+void signals__set_temporary(const char *path);
+
+/* Ends like a program that SIGPIPE killed; returns only where the caller's parent ignores SIGPIPE.
+ */
+void signals__die_of_pipe(void);
+
+#endif

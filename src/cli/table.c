@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every option, command and format: to add one is to add a row. Data only, no code: the program
+ * that writes the manual page links this file alone.
+ */
+#include <allocsnoop.h>
+
+#include "cli/options.h"
+
+#define INTO(field) .into = offsetof(struct cli_opts, field)
+
+enum event { EVENT_MALLOC = 1, EVENT_MMAP = 2, EVENT_BRK = 4, EVENT_FAULT = 8 };
+
+static const struct choice events[] = {
+	{ "malloc", EVENT_MALLOC, false },
+	{ "mmap", EVENT_MMAP, true },
+	{ "brk", EVENT_BRK, true },
+	{ "fault", EVENT_FAULT, true },
+	{},
+};
+
+static const struct choice values[] = {
+	{ "alloc-bytes", ALLOCSNOOP_ALLOC_BYTES, false },
+	{ "alloc-count", ALLOCSNOOP_ALLOC_COUNT, false },
+	{ "live-bytes", ALLOCSNOOP_LIVE_BYTES, true },
+	{ "live-count", ALLOCSNOOP_LIVE_COUNT, true },
+	{},
+};
+
+static const struct choice keys[] = {
+	{ "stack", ALLOCSNOOP_BY_STACK, false },
+	{ "function", ALLOCSNOOP_BY_FUNCTION, false },
+	{ "file", ALLOCSNOOP_BY_FILE, false },
+	{ "process", ALLOCSNOOP_BY_PROCESS, false },
+	{ "size", ALLOCSNOOP_BY_SIZE, false },
+	{ "thread", 0, true },
+	{ "type", 0, true },
+	{},
+};
+
+/* clang-format off */
+const struct opt_row opt_rows[] = {
+	{ .help = "What is traced" },
+	{ 'p', "pid", "LIST", "these processes: 12,345", OPT_PIDS, .verbs = VERB_ALL },
+	{ 0, "follow", NULL, "with -p: and the children they fork later", .kind = OPT_LATER },
+	{ 0, "cgroup", "PATH", "only processes in this cgroup", .kind = OPT_LATER },
+	{ 0, "comm", "GLOB", "only processes with this name", .kind = OPT_LATER },
+	{ 0, "user", "USER", "run COMMAND as this user", OPT_TEXT, INTO(user) },
+	{ 'e', "event", "LIST", "what is traced", OPT_CHOICES, INTO(events),
+	  .choices = events },
+	{ 0, "probe", "SPEC", "your own allocator: OBJECT:FUNC(size=ARG2)", .kind = OPT_LATER },
+
+	{ .help = "Which allocations" },
+	{ 'l', "live", NULL, "follow frees: what is still there", .kind = OPT_LATER },
+	{ 0, "older", "DUR", "with --live: blocks at least this old", .kind = OPT_LATER },
+	{ 0, "min-size", "SIZE", "only blocks of at least SIZE bytes", OPT_SIZE, INTO(min_size),
+	  .zero_ok = true },
+	{ 0, "max-size", "SIZE", "only blocks of at most SIZE bytes", OPT_SIZE, INTO(max_size) },
+	{ 0, "sample-rate", "RATE", "keep each with this probability: 0.01, 1/100", OPT_RATE,
+	  INTO(sample_rate) },
+	{ 0, "sample-bytes", "SIZE", "keep one per SIZE bytes on average: 512K", OPT_SIZE,
+	  INTO(sample_bytes) },
+	{ 0, "max-overhead", "PCT", "none (default): no budget; a percentage: not yet", OPT_PERCENT,
+	  INTO(max_overhead) },
+	{ 0, "max-depth", "N", "frames a stack may have (512, at most 1000)", OPT_COUNT,
+	  INTO(max_depth), .most = 1000, .expert = true },
+
+	{ .help = "When" },
+	{ 'd', "duration", "DUR", "stop after DUR: 200ms, 10s, 5m, 1h", OPT_DURATION,
+	  INTO(duration_ns) },
+	{ 'i', "interval", "DUR", "a report every DUR, of all since the start", OPT_DURATION,
+	  INTO(interval_ns) },
+
+	{ .help = "The report" },
+	{ 'f', "format", "FMT", "text (default), folded, json; guessed from -o", OPT_TEXT,
+	  INTO(format_name) },
+	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output) },
+	{ 0, "value", "VAL", "what is counted", OPT_CHOICE, INTO(value),
+	  .choices = values },
+	{ 0, "by", "KEY", "what a row is", OPT_CHOICE, INTO(by),
+	  .choices = keys },
+	{ 't', "top", "N", "rows in text (20)", OPT_COUNT, INTO(top) },
+	{ 0, "focus", "RE", "only stacks with a matching frame", .kind = OPT_LATER },
+	{ 0, "ignore", "RE", "only stacks without a matching frame", .kind = OPT_LATER },
+	{ 0, "hide", "RE", "remove matching frames", .kind = OPT_LATER },
+	{ 0, "lines", NULL, "source lines", .kind = OPT_LATER },
+	{ 0, "no-inlines", NULL, "with --lines: physical frames only", .kind = OPT_LATER },
+
+	{ .help = "Other" },
+	{ 'q', "quiet", NULL, "errors only", OPT_SET, INTO(verbosity), .number = -1,
+	  .verbs = VERB_ALL },
+	{ 'v', "verbose", NULL, "every file and probe place", OPT_SET, INTO(verbosity), .number = 1,
+	  .verbs = VERB_ALL },
+	{ 'h', "help", NULL, "this text", OPT_SET, INTO(help), .number = HELP_EVERYDAY,
+	  .verbs = VERB_ALL },
+	{ 0, "help-all", NULL, "this text with the options for experts", OPT_SET, INTO(help),
+	  .number = HELP_ALL, .verbs = VERB_ALL },
+	{ 'V', "version", NULL, "the version", OPT_SET, INTO(version), .number = 1,
+	  .verbs = VERB_ALL },
+};
+
+const size_t opt_row_cnt = ARRAY_SIZE(opt_rows);
+
+const struct verb_row verb_rows[] = {
+	{ "list", "[-p PID | FILE]", "what would be probed, and why", VERB_LIST },
+	{ "report", "FILE...", "read saved profiles again", VERB_LATER },
+	{ "diff", "FILE FILE", "what changed between two profiles", VERB_LATER },
+	{ "merge", "FILE...", "add profiles up", VERB_LATER },
+	{ "doctor", "", "what works on this machine", VERB_LATER },
+	{ "top", "", "a live view", VERB_LATER },
+	{},
+};
+
+const struct format_row format_rows[] = {
+	{ "text", ".txt", "for people", .holds_losses = true, .has_rows = true },
+	{ "folded", ".folded", "one stack a line, for flame graphs", .holds_losses = false },
+	{ "json", ".json", "everything, for programs", .holds_losses = true },
+	{ "pprof", ".pb.gz", "for pprof", .binary = true, .later = true },
+	{ "html", ".html", "a page to explore", .later = true },
+	{},
+};
+/* clang-format on */

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes profiles: each distinct raw frame is named once, each stack's frame list is shared by its rows. */
+#include "names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "proc/task.h"
+
+#define TICKS_NS 10000000ull /* of /proc/PID/stat: USER_HZ is 100 on every architecture we run on */
+
+/* One profile in the making. */
+struct making {
+	struct names *names;
+	struct session *s;
+	struct allocsnoop_profile *p;
+	struct map frames; /* mix(file, offset, kind) -> struct allocsnoop_frame * */
+	struct map stacks; /* stack id -> struct stack_frames * */
+	u64 unknown_stacks; /* allocations whose stack never came */
+};
+
+struct stack_frames {
+	const struct allocsnoop_frame **v;
+	size_t cnt;
+	enum allocsnoop_end end;
+};
+
+int names__init(struct names *n)
+{
+	memset(n, 0, sizeof(*n));
+	return resolver__new(&n->resolver);
+}
+
+void names__fini(struct names *n)
+{
+	resolver__free(n->resolver);
+	map__free(&n->files);
+	memset(n, 0, sizeof(*n));
+}
+
+/* The resolver's handle of a traced file, opened when it's first asked for. */
+static int names__file(struct names *n, const struct traced_file *f, struct symbol_file **out)
+{
+	u64 val;
+	int fd, err;
+
+	if (map__get(&n->files, f->hash, &val)) {
+		*out = (void *)(uintptr_t)val;
+		return 0;
+	}
+	fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return -errno;
+	err = resolver__add_file(n->resolver, fd, f->path, out);
+	return err ? err : map__put(&n->files, f->hash, (uintptr_t)*out);
+}
+
+static int frame__name(struct making *m, const struct as_frame *raw, bool is_return, struct allocsnoop_frame *f)
+{
+	struct traced_file *file = raw->file ? files__find(&m->s->files, raw->file) : NULL;
+	struct symbol_file *symbols;
+	struct symbol_name name;
+	int err;
+
+	f->function = "[unknown]";
+	f->module = "";
+	f->offset = raw->off;
+	if (!file)
+		return 0;
+	err = names__file(m->names, file, &symbols);
+	if (!err)
+		err = resolver__name(m->names->resolver, symbols, raw->off, is_return, &name);
+	if (err)
+		return err;
+	f->function = arena__intern(&m->p->arena, name.function);
+	f->module = arena__intern(&m->p->arena, file->path);
+	return f->function && f->module ? 0 : -ENOMEM;
+}
+
+static int making__frame(struct making *m, const struct as_frame *raw, bool is_return, const struct allocsnoop_frame **out)
+{
+	u64 key = map__mix(map__mix(raw->file, raw->off), is_return), val;
+	struct allocsnoop_frame *f;
+	int err;
+
+	if (map__get(&m->frames, key, &val)) {
+		*out = (void *)(uintptr_t)val;
+		return 0;
+	}
+	f = arena__alloc(&m->p->arena, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	err = frame__name(m, raw, is_return, f);
+	*out = f;
+	return err ? err : map__put(&m->frames, key, (uintptr_t)f);
+}
+
+/* Frame 0 is called what the program called: aliases share an address, and the symbol table may prefer another. */
+static int making__allocator_frame(struct making *m, const struct traced_site *site, const char *allocator,
+				   const struct allocsnoop_frame **out)
+{
+	struct allocsnoop_frame *f = arena__alloc(&m->p->arena, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->function = allocator;
+	f->module = site ? arena__intern(&m->p->arena, site->file->path) : "";
+	f->offset = site ? site->site->probe_off : 0;
+	*out = f;
+	return f->module ? 0 : -ENOMEM;
+}
+
+static int making__name_stack(struct making *m, const struct recorded_stack *raw, const struct traced_site *site,
+			      const char *allocator, struct stack_frames *sf)
+{
+	int err;
+
+	sf->cnt = raw ? MAX(raw->frame_cnt, 1u) : 1;
+	sf->end = raw ? (enum allocsnoop_end)raw->end : ALLOCSNOOP_LOST;
+	sf->v = arena__alloc(&m->p->arena, sf->cnt * sizeof(*sf->v));
+	if (!sf->v)
+		return -ENOMEM;
+	err = making__allocator_frame(m, site, allocator, &sf->v[0]);
+	for (size_t i = 1; i < sf->cnt && !err; i++) {
+		/* Above a signal frame the interrupted instruction isn't a call; naming it by the byte before is right
+		 * but at a function's very first instruction. */
+		err = making__frame(m, &raw->frames[i], true, &sf->v[i]);
+	}
+	return err;
+}
+
+static int making__stack(struct making *m, const struct recorded_row *row, const struct traced_site *site,
+			 const char *allocator, const struct stack_frames **out)
+{
+	const struct recorded_stack *raw = record__find_stack(&m->s->record, row->key.stack);
+	u64 key = raw ? raw->id : map__mix(row->key.site, 0), val;
+	struct stack_frames *sf;
+	int err;
+
+	if (!raw && row->key.stack)
+		m->unknown_stacks += row->cnt;
+	if (map__get(&m->stacks, key, &val)) {
+		*out = (void *)(uintptr_t)val;
+		return 0;
+	}
+	sf = arena__alloc(&m->p->arena, sizeof(*sf));
+	if (!sf)
+		return -ENOMEM;
+	err = making__name_stack(m, raw, site, allocator, sf);
+	*out = sf;
+	return err ? err : map__put(&m->stacks, key, (uintptr_t)sf);
+}
+
+static void sample__estimate(const struct sampler *sampler, const struct recorded_row *row, struct allocsnoop_sample *out)
+{
+	struct estimate e = {};
+
+	out->size_low = as_class_low(row->key.size_class);
+	out->size_high = as_class_low(row->key.size_class + 1) - 1;
+	out->sampled_count = row->cnt;
+	if (sampler->exact) {
+		out->alloc_count = row->cnt;
+		out->alloc_bytes = row->bytes;
+		return;
+	}
+	sampler__add(sampler, row->key.size_class, row->cnt, row->bytes, &e);
+	out->alloc_count = llround(e.cnt);
+	out->alloc_bytes = (u64)e.bytes;
+	out->alloc_count_var = e.cnt_var;
+	out->alloc_bytes_var = e.bytes_var;
+}
+
+static int making__row(struct making *m, const struct recorded_row *row)
+{
+	const struct recorded_proc *proc = record__find_proc(&m->s->record, row->key.proc);
+	const struct traced_site *site = files__site(&m->s->files, row->key.site);
+	struct allocsnoop_sample out = { .pid_cnt = 1 };
+	const struct stack_frames *sf;
+	int err;
+
+	out.pid = proc ? proc->pid : 0;
+	out.comm = proc ? proc->comm : "[unknown]";
+	out.allocator = site ? symbol__demangle(&m->p->arena, site->site->symbol) : "[unknown]";
+	if (!out.allocator)
+		return -ENOMEM;
+	err = making__stack(m, row, site, out.allocator, &sf);
+	if (err)
+		return err;
+	out.stack_id = row->key.stack;
+	out.end = sf->end;
+	out.truncated = sf->end != ALLOCSNOOP_COMPLETE;
+	out.frames = sf->v;
+	out.frame_cnt = sf->cnt;
+	sample__estimate(&m->s->sampler, row, &out);
+	return profile__add_sample(m->p, &out);
+}
+
+static bool proc__exited(const struct recorded_proc *proc)
+{
+	struct proc_task t;
+
+	return proc_task__read(proc->pid, &t) || t.state == 'Z' || t.start_ticks != proc->start_boottime / TICKS_NS;
+}
+
+static int making__processes(struct making *m)
+{
+	u64 key, val;
+	int err = 0;
+
+	for (size_t i = 0; !err && map__next(&m->s->record.procs, &i, &key, &val);) {
+		const struct recorded_proc *proc = (void *)(uintptr_t)val;
+		struct traced_file *exe = files__find(&m->s->files, proc->exe_file);
+		struct allocsnoop_process out = {
+			.pid = proc->pid,
+			.comm = proc->comm,
+			.exe = exe ? exe->path : "",
+			.exited = proc__exited(proc),
+		};
+
+		err = profile__add_process(m->p, &out);
+	}
+	return err;
+}
+
+static int making__losses(struct making *m)
+{
+	u64 losses[LOSS_CNT];
+	int err = 0;
+
+	session__losses(m->s, losses);
+	losses[LOSS_STACK_UNKNOWN] += m->unknown_stacks;
+	for (size_t i = 0; i < LOSS_CNT && !err; i++)
+		err = profile__add_loss(m->p, loss_texts[i].name, loss_texts[i].text, losses[i]);
+	return err;
+}
+
+/* "sqlite3 :memory:", "process 12 (redis-server)", "every process" */
+static const char *making__target(struct making *m)
+{
+	struct session *s = m->s;
+	struct proc_task t;
+	struct str text = {};
+	const char *out;
+
+	for (char **a = s->argv; a && *a; a++)
+		str__addf(&text, "%s%s", a == s->argv ? "" : " ", *a);
+	for (size_t i = 0; i < s->pids.cnt; i++) {
+		str__addf(&text, "%s%d", i ? ", " : s->pids.cnt == 1 ? "process " : "processes ", (int)s->pids.v[i]);
+		if (!proc_task__read(s->pids.v[i], &t))
+			str__addf(&text, " (%s)", t.comm);
+	}
+	if (s->every)
+		str__add(&text, "every process");
+	out = text.oom ? NULL : arena__intern(&m->p->arena, text.s);
+	str__free(&text);
+	return out ? out : "";
+}
+
+static void making__info(struct making *m, double sampling_value)
+{
+	struct allocsnoop_info *info = &m->p->info;
+	struct as_counters c;
+
+	kernel__counters(&m->s->kernel, &c);
+	info->mode = "alloc";
+	info->target = making__target(m);
+	info->exact = m->s->sampler.exact;
+	info->sampling = info->exact ? ALLOCSNOOP_ALL : m->s->sample_bytes ? ALLOCSNOOP_BYTES : ALLOCSNOOP_RATE;
+	info->sampling_value = info->exact ? 1 : sampling_value;
+	info->duration_ns = session__elapsed_ns(m->s);
+	info->events = c.hits - c.nested - c.failed - c.filtered;
+	info->failed_count = c.failed;
+}
+
+static int making__run(struct making *m)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < m->s->record.rows.cnt && !err; i++)
+		err = making__row(m, &m->s->record.rows.v[i]);
+	if (!err)
+		err = making__processes(m);
+	if (!err)
+		err = making__losses(m);
+	if (err)
+		return err;
+	making__info(m, m->s->sample_bytes ? (double)m->s->sample_bytes : m->s->sample_rate);
+	profile__finish(m->p);
+	return 0;
+}
+
+int names__profile(struct names *n, struct session *s, struct allocsnoop_profile **profile)
+{
+	struct making m = { .names = n, .s = s, .p = profile__new() };
+	int err = -ENOMEM;
+
+	pthread_mutex_lock(&s->lock);
+	if (m.p)
+		err = making__run(&m);
+	pthread_mutex_unlock(&s->lock);
+	map__free(&m.frames);
+	map__free(&m.stacks);
+	if (err) {
+		profile__free(m.p);
+		return err__fail(err, "cannot make the profile: %s", strerror(-err));
+	}
+	*profile = m.p;
+	return 0;
+}

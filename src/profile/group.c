@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sums rows that the reader wants to see as one. The one idea: a view is only a choice of key
+ * fields; fields that a view doesn't look at are zero in every key, and rows with equal keys become
+ * one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "profile/profile.h"
+
+/* What makes two rows one. Strings belong to the profile that is grouped; never NULL. */
+struct group_key {
+	const char *comm;
+	const char *allocator;
+	const char *function;
+	const char *module;
+	u64 stack_id;
+	u64 size_low;
+	u64 size_high;
+	u32 pid;
+	u32 end;     /* only when the view asks for a caller and there is none */
+	size_t next; /* row + 1 with the same hash, 0 for none; not part of the key */
+};
+
+struct group {
+	struct allocsnoop_profile *to;
+	VEC(struct group_key) keys; /* of the rows of `to` */
+	struct map rows;	    /* hash of a key -> row + 1 that came last with it */
+	struct map pids;	    /* row << 32 | pid: this process is counted in the row */
+	struct map frames;	    /* frame -> its copy in `to` */
+};
+
+/* How a view makes its key and the frames that stay. */
+struct view {
+	void (*key)(const struct allocsnoop_sample *s, struct group_key *key);
+	int (*frames)(struct group *g, const struct allocsnoop_sample *s,
+		      struct allocsnoop_sample *row);
+	bool keep_end; /* the stack stays, so the way it ended does */
+};
+
+/* ---- the caller of the allocator ---- */
+
+/*
+ * Functions that stand between a program and its allocator: the one who called them is the one to
+ * blame. Beginnings of demangled names; a trailing '=' asks for the whole name.
+ */
+static const char *const wrappers[] = {
+	"operator new(",
+	"operator new[](",
+	"malloc=",
+	"calloc=",
+	"realloc=",
+	"reallocarray=",
+	/* libstdc++'s and libc++'s way from a container to operator new */
+	"std::__new_allocator<",
+	"__gnu_cxx::new_allocator<",
+	"std::allocator<",
+	"std::allocator_traits<",
+	"std::__1::allocator<",
+	"std::__1::allocator_traits<",
+	"std::__1::__libcpp_allocate",
+	"std::__1::__libcpp_operator_new",
+	/* Rust's way from a container to the global allocator */
+	"__rust_alloc=",
+	"__rust_alloc_zeroed=",
+	"__rust_realloc=",
+	"__rdl_alloc=",
+	"__rdl_alloc_zeroed=",
+	"__rdl_realloc=",
+	"__rg_alloc=",
+	"__rg_alloc_zeroed=",
+	"__rg_realloc=",
+	"alloc::alloc::",
+	"<alloc::alloc::Global as ",
+};
+
+static bool is_wrapper(const char *function)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++) {
+		size_t len = strlen(wrappers[i]);
+		bool whole = wrappers[i][len - 1] == '=';
+
+		if (!strncmp(function, wrappers[i], len - whole) && (!whole || !function[len - 1]))
+			return true;
+	}
+	return false;
+}
+
+static const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s)
+{
+	for (size_t i = 1; i < s->frame_cnt; i++) {
+		if (!is_wrapper(s->frames[i]->function))
+			return s->frames[i];
+	}
+	return s->frame_cnt > 1 ? s->frames[1] : NULL;
+}
+
+/* ---- copies ---- */
+
+static const struct allocsnoop_frame *frame__copy(struct group *g, const struct allocsnoop_frame *f)
+{
+	struct arena *a = &g->to->arena;
+	struct allocsnoop_frame *copy = arena__alloc(a, sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *f;
+	copy->function = arena__intern(a, f->function);
+	copy->module = arena__intern(a, f->module);
+	copy->file = f->file ? arena__intern(a, f->file) : NULL;
+	if (!copy->function || !copy->module || (f->file && !copy->file))
+		return NULL;
+	return copy;
+}
+
+static const struct allocsnoop_frame *frame__copy_once(struct group *g,
+						       const struct allocsnoop_frame *f)
+{
+	const struct allocsnoop_frame *copy;
+	u64 old;
+
+	if (map__get(&g->frames, (uintptr_t)f, &old))
+		return (const void *)(uintptr_t)old;
+	copy = frame__copy(g, f);
+	if (!copy || map__put(&g->frames, (uintptr_t)f, (uintptr_t)copy))
+		return NULL;
+	return copy;
+}
+
+/* A frame that stands for all places in its function. */
+static const struct allocsnoop_frame *frame__of_function(struct group *g,
+							 const struct allocsnoop_frame *f)
+{
+	struct allocsnoop_frame any = *f;
+
+	any.offset = 0;
+	any.line = 0;
+	return frame__copy(g, &any);
+}
+
+/* ---- views ---- */
+
+static void stack_key(const struct allocsnoop_sample *s, struct group_key *key)
+{
+	key->comm = s->comm;
+	key->allocator = s->allocator;
+	key->stack_id = s->stack_id;
+}
+
+static void process_key(const struct allocsnoop_sample *s, struct group_key *key)
+{
+	stack_key(s, key);
+	key->pid = s->pid;
+}
+
+static void pid_key(const struct allocsnoop_sample *s, struct group_key *key)
+{
+	key->comm = s->comm;
+	key->pid = s->pid;
+}
+
+static void function_key(const struct allocsnoop_sample *s, struct group_key *key)
+{
+	const struct allocsnoop_frame *caller = sample__caller(s);
+
+	key->allocator = s->allocator;
+	if (!caller) {
+		key->end = s->end;
+		return;
+	}
+	key->function = caller->function;
+	key->module = caller->module;
+}
+
+static void file_key(const struct allocsnoop_sample *s, struct group_key *key)
+{
+	const struct allocsnoop_frame *caller = sample__caller(s);
+
+	if (caller)
+		key->module = caller->module;
+	else
+		key->end = s->end;
+}
+
+static void size_key(const struct allocsnoop_sample *s, struct group_key *key)
+{
+	key->size_low = s->size_low;
+	key->size_high = s->size_high;
+}
+
+static int all_frames(struct group *g, const struct allocsnoop_sample *s,
+		      struct allocsnoop_sample *row)
+{
+	const struct allocsnoop_frame **list;
+
+	list = arena__alloc(&g->to->arena, (s->frame_cnt + !s->frame_cnt) * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->frame_cnt; i++) {
+		list[i] = frame__copy_once(g, s->frames[i]);
+		if (!list[i])
+			return -ENOMEM;
+	}
+	row->frames = list;
+	row->frame_cnt = s->frame_cnt;
+	return 0;
+}
+
+static int function_frames(struct group *g, const struct allocsnoop_sample *s,
+			   struct allocsnoop_sample *row)
+{
+	const struct allocsnoop_frame *caller = sample__caller(s);
+	const struct allocsnoop_frame **list = arena__alloc(&g->to->arena, 2 * sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	row->frames = list;
+	if (s->frame_cnt) {
+		list[row->frame_cnt] = frame__of_function(g, s->frames[0]);
+		if (!list[row->frame_cnt++])
+			return -ENOMEM;
+	}
+	if (caller) {
+		list[row->frame_cnt] = frame__of_function(g, caller);
+		if (!list[row->frame_cnt++])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int file_frames(struct group *g, const struct allocsnoop_sample *s,
+		       struct allocsnoop_sample *row)
+{
+	const struct allocsnoop_frame *caller = sample__caller(s);
+	const struct allocsnoop_frame **list = arena__alloc(&g->to->arena, sizeof(*list));
+	struct allocsnoop_frame file = { .module = "" };
+
+	if (!list)
+		return -ENOMEM;
+	row->frames = list;
+	if (!caller)
+		return 0;
+	file.module = caller->module;
+	file.function = *file.module ? file.module : "[no file]";
+	list[0] = frame__copy(g, &file);
+	row->frame_cnt = 1;
+	return list[0] ? 0 : -ENOMEM;
+}
+
+static int no_frames(struct group *g, const struct allocsnoop_sample *s,
+		     struct allocsnoop_sample *row)
+{
+	(void)g;
+	(void)s;
+	(void)row;
+	return 0;
+}
+
+static const struct view views[] = {
+	[ALLOCSNOOP_BY_STACK] = { stack_key, all_frames, true },
+	[ALLOCSNOOP_BY_FUNCTION] = { function_key, function_frames, false },
+	[ALLOCSNOOP_BY_FILE] = { file_key, file_frames, false },
+	[ALLOCSNOOP_BY_PROCESS] = { process_key, all_frames, true },
+	[ALLOCSNOOP_BY_SIZE] = { size_key, no_frames, false },
+};
+static const struct view view_pids = { pid_key, no_frames, false };
+
+/* ---- keys ---- */
+
+static u64 hash_str(u64 h, const char *s)
+{
+	for (; *s; s++)
+		h = (h ^ (u8)*s) * 0x100000001b3ULL; /* FNV-1a, as in RFC draft eastlake-fnv */
+	return map__mix(h, 0);
+}
+
+static u64 key__hash(const struct group_key *k)
+{
+	u64 h = 0xcbf29ce484222325ULL;
+
+	h = hash_str(h, k->comm);
+	h = hash_str(h, k->allocator);
+	h = hash_str(h, k->function);
+	h = hash_str(h, k->module);
+	h = map__mix(h, k->stack_id);
+	h = map__mix(h, k->size_low);
+	h = map__mix(h, k->size_high);
+	return map__mix(h, (u64)k->end << 32 | k->pid);
+}
+
+static bool key__equal(const struct group_key *a, const struct group_key *b)
+{
+	return a->stack_id == b->stack_id && a->size_low == b->size_low &&
+	       a->size_high == b->size_high && a->pid == b->pid && a->end == b->end &&
+	       !strcmp(a->comm, b->comm) && !strcmp(a->allocator, b->allocator) &&
+	       !strcmp(a->function, b->function) && !strcmp(a->module, b->module);
+}
+
+/* ---- sums ---- */
+
+static int count_pid(struct group *g, size_t row, const struct allocsnoop_sample *s)
+{
+	struct allocsnoop_sample *to = &g->to->samples.v[row];
+	u64 key = (u64)row << 32 | s->pid, seen;
+
+	if (!s->pid) { /* a sum already: its processes can't be told apart from ours */
+		to->pid_cnt += s->pid_cnt;
+		return 0;
+	}
+	if (map__get(&g->pids, key, &seen))
+		return 0;
+	to->pid_cnt++;
+	return map__put(&g->pids, key, 1);
+}
+
+static void sample__merge(struct allocsnoop_sample *to, const struct allocsnoop_sample *s)
+{
+	if (to->pid != s->pid)
+		to->pid = 0;
+	if (strcmp(to->comm, s->comm))
+		to->comm = "";
+	if (strcmp(to->allocator, s->allocator))
+		to->allocator = "";
+	if (to->type && (!s->type || strcmp(to->type, s->type)))
+		to->type = NULL;
+	if (to->stack_id != s->stack_id)
+		to->stack_id = 0;
+	to->size_low = MIN(to->size_low, s->size_low);
+	to->size_high = MAX(to->size_high, s->size_high);
+	to->alloc_count = sum__add(to->alloc_count, s->alloc_count);
+	to->alloc_bytes = sum__add(to->alloc_bytes, s->alloc_bytes);
+	to->alloc_count_var += s->alloc_count_var;
+	to->alloc_bytes_var += s->alloc_bytes_var;
+	to->sampled_count = sum__add(to->sampled_count, s->sampled_count);
+	to->live_count = sum__add(to->live_count, s->live_count);
+	to->live_bytes = sum__add(to->live_bytes, s->live_bytes);
+}
+
+static int group__new_row(struct group *g, const struct view *view,
+			  const struct allocsnoop_sample *s, const struct group_key *key)
+{
+	struct allocsnoop_sample row = *s;
+	int err;
+
+	row.pid_cnt = 0;
+	row.frames = NULL;
+	row.frame_cnt = 0;
+	if (!view->keep_end) {
+		row.end = key->end;
+		row.truncated = key->end != ALLOCSNOOP_COMPLETE;
+	}
+	err = view->frames(g, s, &row);
+	if (!err)
+		err = profile__add_sample(g->to, &row);
+	if (!err)
+		err = vec__push(&g->keys, *key);
+	return err;
+}
+
+static int group__add(struct group *g, const struct view *view, const struct allocsnoop_sample *s)
+{
+	struct group_key key = { .comm = "", .allocator = "", .function = "", .module = "" };
+	u64 hash, last = 0;
+	int err;
+
+	view->key(s, &key);
+	hash = key__hash(&key);
+	if (map__get(&g->rows, hash, &last))
+		key.next = last;
+	for (size_t row = last; row; row = g->keys.v[row - 1].next) {
+		if (!key__equal(&g->keys.v[row - 1], &key))
+			continue;
+		sample__merge(&g->to->samples.v[row - 1], s);
+		return count_pid(g, row - 1, s);
+	}
+	err = group__new_row(g, view, s, &key);
+	if (!err)
+		err = map__put(&g->rows, hash, g->keys.cnt);
+	return err ? err : count_pid(g, g->keys.cnt - 1, s);
+}
+
+/* All that isn't a row. */
+static int profile__copy_rest(struct allocsnoop_profile *to, const struct allocsnoop_profile *p)
+{
+	int err = 0;
+
+	to->info = p->info;
+	to->info.mode = arena__intern(&to->arena, p->info.mode ? p->info.mode : "");
+	to->info.target = arena__intern(&to->arena, p->info.target ? p->info.target : "");
+	if (!to->info.mode || !to->info.target)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < p->processes.cnt; i++)
+		err = profile__add_process(to, &p->processes.v[i]);
+	for (size_t i = 0; !err && i < p->losses.cnt; i++) {
+		const struct allocsnoop_loss *l = &p->losses.v[i];
+
+		err = profile__add_loss(to, l->name, l->text, l->count);
+	}
+	return err;
+}
+
+static struct allocsnoop_profile *group__all(const struct allocsnoop_profile *p,
+					     const struct view *view)
+{
+	struct group g = { .to = profile__new() };
+	int err;
+
+	if (!g.to)
+		return NULL;
+	err = profile__copy_rest(g.to, p);
+	for (size_t i = 0; !err && i < p->samples.cnt; i++)
+		err = group__add(&g, view, &p->samples.v[i]);
+	vec__free(&g.keys);
+	map__free(&g.rows);
+	map__free(&g.pids);
+	map__free(&g.frames);
+	if (!err)
+		return g.to;
+	profile__free(g.to);
+	return NULL;
+}
+
+struct allocsnoop_profile *profile__group(const struct allocsnoop_profile *p, enum allocsnoop_by by)
+{
+	return group__all(p, &views[(size_t)by < ARRAY_SIZE(views) ? by : ALLOCSNOOP_BY_STACK]);
+}
+
+struct allocsnoop_profile *profile__sum_processes(const struct allocsnoop_profile *p)
+{
+	return group__all(p, &view_pids);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Builds a profile. The one idea: everything a row points to lives in the profile's arena, so that
+ * a finished profile can be handed out as plain pointers and given back at once.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/profile.h"
+
+static const char *const end_names[] = {
+	[ALLOCSNOOP_COMPLETE] = "complete",
+	[ALLOCSNOOP_TRUNCATED] = "truncated",
+	[ALLOCSNOOP_NO_TABLE] = "no-table",
+	[ALLOCSNOOP_GAP] = "gap",
+	[ALLOCSNOOP_UNSUPPORTED] = "unsupported",
+	[ALLOCSNOOP_READ_FAULT] = "read-fault",
+	[ALLOCSNOOP_BUSY] = "busy",
+	[ALLOCSNOOP_ANONYMOUS] = "anonymous",
+	[ALLOCSNOOP_NO_PROGRESS] = "no-progress",
+	[ALLOCSNOOP_LOST] = "lost",
+};
+_Static_assert(ARRAY_SIZE(end_names) == ALLOCSNOOP_END_MAX, "every end has a name");
+
+const char *allocsnoop__end_name(enum allocsnoop_end end)
+{
+	return (size_t)end < ARRAY_SIZE(end_names) ? end_names[end] : "unknown";
+}
+
+u64 sum__add(u64 a, u64 b)
+{
+	u64 sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+u64 sample__value(const struct allocsnoop_sample *s, enum allocsnoop_value value)
+{
+	switch (value) {
+	case ALLOCSNOOP_ALLOC_COUNT:
+		return s->alloc_count;
+	case ALLOCSNOOP_LIVE_BYTES:
+		return s->live_bytes;
+	case ALLOCSNOOP_LIVE_COUNT:
+		return s->live_count;
+	case ALLOCSNOOP_ALLOC_BYTES:
+		break;
+	}
+	return s->alloc_bytes;
+}
+
+u64 profile__total(const struct allocsnoop_profile *p, enum allocsnoop_value value)
+{
+	const struct allocsnoop_sample total = {
+		.alloc_count = p->info.alloc_count,
+		.alloc_bytes = p->info.alloc_bytes,
+		.live_count = p->info.live_count,
+		.live_bytes = p->info.live_bytes,
+	};
+
+	return sample__value(&total, value);
+}
+
+struct allocsnoop_profile *profile__new(void)
+{
+	struct allocsnoop_profile *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->info.mode = "alloc";
+	p->info.target = "";
+	p->info.exact = true;
+	p->info.sampling_value = 1;
+	return p;
+}
+
+void profile__free(struct allocsnoop_profile *p)
+{
+	if (!p)
+		return;
+	vec__free(&p->samples);
+	vec__free(&p->processes);
+	vec__free(&p->losses);
+	arena__free(&p->arena);
+	free(p);
+}
+
+int profile__add_sample(struct allocsnoop_profile *p, const struct allocsnoop_sample *s)
+{
+	struct allocsnoop_sample copy = *s;
+
+	copy.comm = arena__intern(&p->arena, s->comm ? s->comm : "");
+	copy.allocator = arena__intern(&p->arena, s->allocator ? s->allocator : "");
+	copy.type = s->type ? arena__intern(&p->arena, s->type) : NULL;
+	if (!copy.comm || !copy.allocator || (s->type && !copy.type))
+		return -ENOMEM;
+	return vec__push(&p->samples, copy);
+}
+
+int profile__add_process(struct allocsnoop_profile *p, const struct allocsnoop_process *proc)
+{
+	struct allocsnoop_process copy = *proc;
+
+	copy.comm = arena__intern(&p->arena, proc->comm ? proc->comm : "");
+	copy.exe = arena__intern(&p->arena, proc->exe ? proc->exe : "");
+	if (!copy.comm || !copy.exe)
+		return -ENOMEM;
+	return vec__push(&p->processes, copy);
+}
+
+int profile__add_loss(struct allocsnoop_profile *p, const char *name, const char *text, u64 count)
+{
+	struct allocsnoop_loss loss = { .count = count };
+
+	if (!count)
+		return 0;
+	for (size_t i = 0; i < p->losses.cnt; i++) {
+		struct allocsnoop_loss *old = &p->losses.v[i];
+
+		if (strcmp(old->name, name))
+			continue;
+		old->count = sum__add(old->count, count);
+		return 0;
+	}
+	loss.name = arena__intern(&p->arena, name);
+	loss.text = arena__intern(&p->arena, text ? text : "");
+	if (!loss.name || !loss.text)
+		return -ENOMEM;
+	return vec__push(&p->losses, loss);
+}
+
+void profile__finish(struct allocsnoop_profile *p)
+{
+	struct allocsnoop_info *info = &p->info;
+	double count_var = 0, bytes_var = 0;
+
+	info->alloc_count = info->alloc_bytes = info->live_count = info->live_bytes = 0;
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		const struct allocsnoop_sample *s = &p->samples.v[i];
+
+		info->alloc_count = sum__add(info->alloc_count, s->alloc_count);
+		info->alloc_bytes = sum__add(info->alloc_bytes, s->alloc_bytes);
+		info->live_count = sum__add(info->live_count, s->live_count);
+		info->live_bytes = sum__add(info->live_bytes, s->live_bytes);
+		count_var += s->alloc_count_var;
+		bytes_var += s->alloc_bytes_var;
+	}
+	/* Samples are kept independently of each other, so variances add up. */
+	info->alloc_count_se = sqrt(count_var);
+	info->alloc_bytes_se = sqrt(bytes_var);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The order of rows. Two runs of the same program must print the same report, so ties are broken by
+ * what the reader sees (names) before what he doesn't (ids, which depend on inodes).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/profile.h"
+
+static int cmp_u64(u64 a, u64 b)
+{
+	return (a > b) - (a < b);
+}
+
+static enum allocsnoop_value other_value(enum allocsnoop_value value)
+{
+	static const enum allocsnoop_value other[] = {
+		[ALLOCSNOOP_ALLOC_BYTES] = ALLOCSNOOP_ALLOC_COUNT,
+		[ALLOCSNOOP_ALLOC_COUNT] = ALLOCSNOOP_ALLOC_BYTES,
+		[ALLOCSNOOP_LIVE_BYTES] = ALLOCSNOOP_LIVE_COUNT,
+		[ALLOCSNOOP_LIVE_COUNT] = ALLOCSNOOP_LIVE_BYTES,
+	};
+
+	return (size_t)value < ARRAY_SIZE(other) ? other[value] : ALLOCSNOOP_ALLOC_COUNT;
+}
+
+/* Stacks of one program share their frame objects, so most frames are equal by address. */
+static int cmp_frames(const struct allocsnoop_sample *a, const struct allocsnoop_sample *b)
+{
+	size_t cnt = MIN(a->frame_cnt, b->frame_cnt);
+	int diff;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (a->frames[i] == b->frames[i])
+			continue;
+		diff = strcmp(a->frames[i]->function, b->frames[i]->function);
+		if (diff)
+			return diff;
+	}
+	return cmp_u64(a->frame_cnt, b->frame_cnt);
+}
+
+static int cmp_names(const struct allocsnoop_sample *a, const struct allocsnoop_sample *b)
+{
+	int diff = strcmp(a->comm, b->comm);
+
+	if (!diff)
+		diff = strcmp(a->allocator, b->allocator);
+	return diff ? diff : cmp_frames(a, b);
+}
+
+static int cmp_samples(const void *x, const void *y, void *arg)
+{
+	const struct allocsnoop_sample *a = x, *b = y;
+	enum allocsnoop_value value = *(enum allocsnoop_value *)arg, other = other_value(value);
+	int diff = cmp_u64(sample__value(b, value), sample__value(a, value));
+
+	if (!diff)
+		diff = cmp_u64(sample__value(b, other), sample__value(a, other));
+	if (!diff)
+		diff = cmp_names(a, b);
+	if (!diff)
+		diff = cmp_u64(a->size_low, b->size_low);
+	if (!diff)
+		diff = cmp_u64(a->pid, b->pid);
+	return diff ? diff : cmp_u64(a->stack_id, b->stack_id);
+}
+
+void profile__sort(struct allocsnoop_profile *p, enum allocsnoop_value value)
+{
+	if (p->samples.cnt)
+		qsort_r(p->samples.v, p->samples.cnt, sizeof(*p->samples.v), cmp_samples, &value);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How numbers and names look in the text report. Numbers keep plain digits, so they can be searched
+ * for and pasted into a calculator. */
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/text.h"
+
+/* Half the width of a 95 % interval of the normal distribution, in standard errors. */
+#define INTERVAL_95 1.96
+
+/* Bytes of the first `max` characters of valid UTF-8. */
+static size_t prefix_len(const char *s, size_t max)
+{
+	size_t i = 0;
+
+	for (size_t chars = 0; s[i]; i++) {
+		bool first = ((u8)s[i] & 0xc0) != 0x80;
+
+		if (first && chars++ == max)
+			break;
+	}
+	return i;
+}
+
+void look__name(struct str *s, const char *name)
+{
+	struct str clean = { 0 };
+	/* A character has at most 4 bytes; what can't be shown need not be cleaned. */
+	size_t len = strnlen(name, 4 * TEXT_NAME_MAX + 4), shown;
+
+	str__add_utf8(&clean, name, len, true);
+	shown = clean.oom ? 0 : prefix_len(clean.s, TEXT_NAME_MAX);
+	str__addn(s, clean.s ? clean.s : "", shown);
+	if (!clean.oom && clean.s[shown])
+		str__add(s, "...");
+	s->oom |= clean.oom;
+	str__free(&clean);
+}
+
+void look__basename(struct str *s, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	look__name(s, slash && slash[1] ? slash + 1 : path);
+}
+
+size_t look__width(const struct str *s)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < s->len; i++)
+		width += ((u8)s->s[i] & 0xc0) != 0x80;
+	return width;
+}
+
+void look__padded(struct str *line, const struct str *cell, size_t width, bool left)
+{
+	size_t own = look__width(cell), pad = own < width ? width - own : 0;
+
+	str__addf(line, "  %*s", left ? 0 : (int)pad, "");
+	str__addn(line, cell->s ? cell->s : "", cell->len);
+	str__addf(line, "%*s", left ? (int)pad : 0, "");
+}
+
+void look__bytes(struct str *s, u64 bytes)
+{
+	char buf[32];
+
+	str__add(s, units__format_bytes(bytes, buf));
+}
+
+void look__share(struct str *s, u64 part, u64 whole)
+{
+	/* Integers: printf's %f would follow the locale. */
+	u64 permille;
+
+	if (!whole) {
+		str__add(s, "-");
+		return;
+	}
+	permille = (u64)(((unsigned __int128)part * 1000 + whole / 2) / whole);
+	str__addf(s, "%" PRIu64 ".%" PRIu64 " %%", permille / 10, permille % 10);
+}
+
+void look__interval(struct str *s, double se, u64 sampled_cnt, bool bytes)
+{
+	double half = ceil(INTERVAL_95 * se);
+	u64 whole = half < 0x1p64 ? (u64)half : UINT64_MAX;
+
+	if (sampled_cnt < TEXT_FEW_SAMPLES || isnan(se)) {
+		str__add(s, "few samples");
+		return;
+	}
+	str__add(s, "± ");
+	if (bytes)
+		look__bytes(s, whole);
+	else
+		str__addf(s, "%" PRIu64, whole);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The report for people: what was traced and how sure the numbers are, then the rows, then what was
+ * not seen. A reader who stops after the header must not be misled.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "report/text.h"
+#include "report/writer.h"
+
+#define LABEL "%-11s "
+
+static void add_mode(struct str *s, const struct allocsnoop_info *info, u64 sampled_cnt)
+{
+	str__addf(s, LABEL, "mode");
+	look__name(s, info->mode);
+	if (info->exact) {
+		str__add(s, ", exact: every allocation call was counted\n");
+		return;
+	}
+	str__addf(s, ", estimated from %" PRIu64 " samples", sampled_cnt);
+	if (info->sampling == ALLOCSNOOP_RATE)
+		str__addf(s, ", each allocation kept with probability %g", info->sampling_value);
+	if (info->sampling == ALLOCSNOOP_BYTES) {
+		str__add(s, ", one kept per ");
+		look__bytes(s, (u64)info->sampling_value);
+		str__add(s, " on average");
+	}
+	str__add(s, " (Horvitz-Thompson)\n");
+}
+
+/* A total of an estimate: "1610612736 ± 12700000 bytes (95 %)". */
+static void add_estimate(struct str *s, u64 val, double se, u64 sampled_cnt, const char *unit)
+{
+	str__addf(s, "%" PRIu64, val);
+	if (sampled_cnt < TEXT_FEW_SAMPLES) {
+		str__addf(s, " %s (few samples)", unit);
+		return;
+	}
+	str__add(s, " ");
+	look__interval(s, se, sampled_cnt, false);
+	str__addf(s, " %s (95 %%)", unit);
+}
+
+static void add_total(struct str *s, const struct allocsnoop_info *info, u64 sampled_cnt)
+{
+	str__addf(s, LABEL, "total");
+	look__bytes(s, info->alloc_bytes);
+	if (info->exact) {
+		if (info->alloc_bytes >= 1024)
+			str__addf(s, " (%" PRIu64 " bytes)", info->alloc_bytes);
+		str__addf(s, " in %" PRIu64 " allocations\n", info->alloc_count);
+		return;
+	}
+	str__add(s, ": ");
+	add_estimate(s, info->alloc_bytes, info->alloc_bytes_se, sampled_cnt, "bytes");
+	str__addf(s, "\n" LABEL, "");
+	add_estimate(s, info->alloc_count, info->alloc_count_se, sampled_cnt, "allocations");
+	str__add(s, "\n");
+}
+
+static void add_processes(struct str *s, const struct allocsnoop_profile *p)
+{
+	size_t exited = 0;
+
+	if (!p->processes.cnt)
+		return;
+	for (size_t i = 0; i < p->processes.cnt; i++)
+		exited += p->processes.v[i].exited;
+	str__addf(s, LABEL "%zu", "processes", p->processes.cnt);
+	if (exited)
+		str__addf(s, ", %zu of them exited", exited);
+	str__add(s, "\n");
+}
+
+static void add_header(struct str *s, const struct allocsnoop_profile *p)
+{
+	const struct allocsnoop_info *info = &p->info;
+	struct allocsnoop_sample all;
+	char buf[32];
+
+	sum_rows(p, 0, &all);
+	if (*info->target) {
+		str__addf(s, LABEL, "target");
+		look__name(s, info->target);
+		str__add(s, "\n");
+	}
+	add_mode(s, info, all.sampled_count);
+	str__addf(s, LABEL "%s\n", "duration", units__format_ns(info->duration_ns, buf));
+	add_processes(s, p);
+	str__addf(s, LABEL "%" PRIu64 " allocation calls\n", "events", info->events);
+	if (info->failed_count)
+		str__addf(s, LABEL "%" PRIu64 " calls with impossible sizes, in no other number\n",
+			  "failed", info->failed_count);
+	add_total(s, info, all.sampled_count);
+	if (!strcmp(info->mode, "live")) {
+		str__addf(s, LABEL, "live");
+		look__bytes(s, info->live_bytes);
+		str__addf(s, " (%" PRIu64 " bytes) in %" PRIu64 " blocks\n", info->live_bytes,
+			  info->live_count);
+	}
+	if (p->losses.cnt)
+		str__addf(s, LABEL "%zu kinds, listed at the end\n", "losses", p->losses.cnt);
+	str__add(s, "\n");
+}
+
+static void add_losses(struct str *s, const struct allocsnoop_profile *p)
+{
+	int name_width = 0, count_width = 0;
+
+	if (!p->losses.cnt) {
+		str__add(s, "\nno losses\n");
+		return;
+	}
+	for (size_t i = 0; i < p->losses.cnt; i++) {
+		const struct allocsnoop_loss *l = &p->losses.v[i];
+
+		name_width = MAX(name_width, (int)strlen(l->name));
+		count_width = MAX(count_width, snprintf(NULL, 0, "%" PRIu64, l->count));
+	}
+	str__add(s, "\nlosses:\n");
+	for (size_t i = 0; i < p->losses.cnt; i++) {
+		const struct allocsnoop_loss *l = &p->losses.v[i];
+
+		str__addf(s, "  %*" PRIu64 "  %-*s  ", count_width, l->count, name_width, l->name);
+		look__name(s, l->text);
+		str__add(s, "\n");
+	}
+}
+
+static int print_str(struct str *s, FILE *out)
+{
+	if (s->oom)
+		return err__fail(-ENOMEM, "cannot write the report: out of memory");
+	fwrite(s->s, 1, s->len, out);
+	str__clear(s);
+	return ferror(out) ? writer__done(out) : 0;
+}
+
+int text__line(struct str *line, FILE *out)
+{
+	while (line->len && line->s[line->len - 1] == ' ')
+		line->len--;
+	str__add(line, "\n");
+	return print_str(line, out);
+}
+
+/* A profile by process still has its stacks, for programs; people want one row a process. */
+static int write_rows(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
+		      FILE *out)
+{
+	struct allocsnoop_profile *sums;
+	int err;
+
+	if (opts->by != ALLOCSNOOP_BY_PROCESS)
+		return table__write(p, opts, out);
+	sums = profile__sum_processes(p);
+	if (!sums)
+		return err__fail(-ENOMEM, "cannot write the report: out of memory");
+	profile__sort(sums, opts->value);
+	err = table__write(sums, opts, out);
+	profile__free(sums);
+	return err;
+}
+
+static int write_all(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
+		     FILE *out)
+{
+	struct str s = { 0 };
+	int err;
+
+	add_header(&s, p);
+	err = print_str(&s, out);
+	if (!err)
+		err = write_rows(p, opts, out);
+	add_losses(&s, p);
+	if (!err)
+		err = print_str(&s, out);
+	str__free(&s);
+	return err ? err : writer__done(out);
+}
+
+static int text_write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
+		      FILE *out)
+{
+	/* A program that embeds the library may have set a locale with a decimal comma. */
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), old;
+	int err;
+
+	if (!c)
+		return err__fail(-errno, "cannot write the report: %s", strerror(errno));
+	old = uselocale(c);
+	err = write_all(p, opts, out);
+	uselocale(old);
+	freelocale(c);
+	return err;
+}
+
+const struct writer writer_text = {
+	.name = "text",
+	.help = "for people: header, stacks by value, losses",
+	.extension = "txt",
+	.write = text_write,
+};

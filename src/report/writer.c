@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of report formats: to add one is to add a row. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "report/writer.h"
+
+const struct writer *const writers[] = { &writer_text, &writer_folded, &writer_json, NULL };
+
+const struct writer *writer__find(const char *name)
+{
+	for (size_t i = 0; writers[i]; i++) {
+		if (!strcmp(writers[i]->name, name))
+			return writers[i];
+	}
+	return NULL;
+}
+
+int writer__done(FILE *out)
+{
+	int err;
+
+	if (!ferror(out)) {
+		errno = 0;
+		if (!fflush(out))
+			return 0;
+	}
+	/* An error of an earlier write may have lost its number. */
+	err = errno ? -errno : -EIO;
+	return err__fail(err, "cannot write the report: %s", strerror(-err));
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One report format: a function from a finished, grouped, sorted profile to a stream. */
+#ifndef REPORT_WRITER_H
+#define REPORT_WRITER_H
+
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+struct writer {
+	const char *name;
+	const char *help;
+	const char *extension; /* of -o files, without the dot: "folded", "json", "txt" */
+	/* 0 or -errno (the caller checks ferror too). Doesn't filter, sort or symbolize. */
+	int (*write)(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
+		     FILE *out);
+};
+
+extern const struct writer writer_text;
+extern const struct writer writer_folded;
+extern const struct writer writer_json;
+
+extern const struct writer *const writers[];	     /* NULL-terminated */
+const struct writer *writer__find(const char *name); /* NULL: unknown */
+
+/* For writers: flushes and words what went wrong with the stream. 0 or -errno. */
+int writer__done(FILE *out);
+
+#endif

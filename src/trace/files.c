@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens, searches and registers mapped files. */
+#include "trace/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf/image.h"
+#include "trace/kernel.h"
+
+#define TABLE_BYTES_MAX (256ull << 20)
+#define DELETED		" (deleted)"
+
+int files__init(struct files *f, struct kernel *k)
+{
+	memset(f, 0, sizeof(*f));
+	return tables__init(&f->tables, k, TABLE_BYTES_MAX);
+}
+
+static void file__free(struct traced_file *file)
+{
+	if (!file)
+		return;
+	if (file->fd >= 0)
+		close(file->fd);
+	site_file__free(&file->sites);
+	vec__free(&file->places);
+	free(file->path);
+	free(file);
+}
+
+void files__fini(struct files *f)
+{
+	for (size_t i = 0; i < f->all.cnt; i++)
+		file__free(f->all.v[i]);
+	vec__free(&f->all);
+	vec__free(&f->sites);
+	map__free(&f->by_hash);
+	tables__fini(&f->tables);
+}
+
+struct traced_file *files__find(const struct files *f, u64 hash)
+{
+	u64 val;
+
+	return map__get(&f->by_hash, hash, &val) ? (void *)(uintptr_t)val : NULL;
+}
+
+const struct traced_site *files__site(const struct files *f, u32 number)
+{
+	return number && number <= f->sites.cnt ? &f->sites.v[number - 1] : NULL;
+}
+
+/* Through map_files: the mapped inode itself, whatever happened to its path since. */
+static int mapping__open(const struct as_map_event *ev, char **path)
+{
+	char link[96], target[4096];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", ev->tgid, ev->start, ev->end);
+	n = readlink(link, target, sizeof(target) - 1);
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	if ((size_t)n > strlen(DELETED) && !strcmp(target + n - strlen(DELETED), DELETED))
+		target[n - strlen(DELETED)] = '\0';
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	*path = strdup(target);
+	if (*path && !fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	free(*path);
+	return -EINVAL;
+}
+
+static bool image__has_interp(const struct elf_image *img)
+{
+	for (u32 i = 0; i < img->ehdr.e_phnum; i++) {
+		if (img->phdrs[i].p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+static u64 site__cookie(const struct site *s, u32 number, bool jumps)
+{
+	const struct catalog_row *r = s->row;
+	u64 cookie = (u64)number << 32 | AS_SITE_JUMPED;
+
+	cookie |= r->size_arg | (u64)r->count_arg << 3 | (u64)r->align_arg << 9 | (u64)(s->sp_delta / 8) << 12;
+	if (r->role == ROLE_REALLOC)
+		cookie |= (u64)r->ptr_arg << 6;
+	if (r->out_arg)
+		cookie |= AS_SITE_POSIX;
+	return jumps ? cookie | AS_SITE_JUMPS : cookie;
+}
+
+static bool site__jumps(const struct site_file *sf, size_t at)
+{
+	for (size_t i = 0; i < sf->jumps.cnt; i++) {
+		if (sf->jumps.v[i].from == at)
+			return true;
+	}
+	return false;
+}
+
+/* Numbers the file's sites and lists the places to probe: frees aren't needed to count allocations. */
+static int file__number_sites(struct files *f, struct traced_file *file)
+{
+	const struct site_file *sf = &file->sites;
+	int err = 0;
+
+	file->first_site = f->sites.cnt + 1;
+	for (size_t i = 0; i < sf->sites.cnt && !err; i++) {
+		const struct site *s = &sf->sites.v[i];
+		struct traced_site site = { .file = file, .site = s };
+		struct probe_place place = { .off = s->probe_off };
+
+		err = vec__push(&f->sites, site);
+		if (err || s->row->role == ROLE_FREE)
+			continue;
+		place.cookie = site__cookie(s, f->sites.cnt, site__jumps(sf, i));
+		err = vec__push(&file->places, place);
+		f->site_cnt++;
+	}
+	return err;
+}
+
+/* Through its PLT a function jumps to whichever file's function of that name the process has bound. */
+static void files__link_import(struct files *f, struct kernel *k, u32 from, const char *symbol)
+{
+	for (size_t i = 0; i < f->sites.cnt; i++) {
+		if (site__is_named(f->sites.v[i].site, symbol))
+			kernel__add_jump(k, from, i + 1);
+	}
+}
+
+static void files__link_jumps(struct files *f, struct kernel *k, const struct traced_file *file, bool imports_only)
+{
+	const struct site_file *sf = &file->sites;
+
+	for (size_t i = 0; i < sf->jumps.cnt; i++) {
+		const struct site_jump *j = &sf->jumps.v[i];
+		u32 from = file->first_site + j->from;
+
+		if (j->to < 0 || j->import[0])
+			files__link_import(f, k, from, j->import);
+		if (j->to >= 0 && !imports_only)
+			kernel__add_jump(k, from, file->first_site + j->to);
+	}
+}
+
+static int file__set_ranges(struct kernel *k, const struct traced_file *file)
+{
+	struct as_ranges *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	for (size_t i = 0; i < file->sites.ranges.cnt && r->cnt < AS_RANGE_MAX; i++) {
+		r->r[r->cnt].start = file->sites.ranges.v[i].start;
+		r->r[r->cnt++].end = file->sites.ranges.v[i].end;
+	}
+	err = kernel__set_ranges(k, file->hash, r);
+	free(r);
+	return err;
+}
+
+/* All that the file's bytes say. A damaged file has no sites and no table, and is no error. */
+static int file__study(struct files *f, struct kernel *k, struct traced_file *file)
+{
+	struct as_file known = { .flags = AS_FILE_READY };
+	struct elf_image img;
+	int err = 0;
+
+	if (!elf_image__open(&img, file->fd)) {
+		file->is_elf = true;
+		file->has_interp = image__has_interp(&img);
+		if (site_file__read(&file->sites, &img))
+			site_file__free(&file->sites);
+		tables__add(&f->tables, k, &img, &known);
+		elf_image__close(&img);
+	}
+	if (file->sites.sites.cnt) {
+		known.flags |= AS_FILE_ALLOCATOR;
+		err = file__number_sites(f, file);
+		if (!err)
+			err = file__set_ranges(k, file);
+		files__link_jumps(f, k, file, false);
+		for (size_t i = 0; i < f->all.cnt; i++)
+			files__link_jumps(f, k, f->all.v[i], true);
+	}
+	if (!err)
+		err = kernel__set_file(k, file->hash, &known);
+	kernel__new_tables(k);
+	return err;
+}
+
+static struct traced_file *file__new(const struct as_map_event *ev)
+{
+	struct traced_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->hash = ev->file;
+	file->fd = mapping__open(ev, &file->path);
+	if (file->fd < 0) {
+		free(file);
+		return NULL;
+	}
+	snprintf(file->fd_path, sizeof(file->fd_path), "/proc/self/fd/%d", file->fd);
+	return file;
+}
+
+int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev, struct traced_file **out, bool *is_new)
+{
+	struct traced_file *file = files__find(f, ev->file);
+	int err;
+
+	*is_new = false;
+	*out = file;
+	if (file)
+		return 0;
+	file = file__new(ev);
+	if (!file) {
+		f->gone_cnt++;
+		return 0;
+	}
+	err = vec__push(&f->all, file);
+	if (err) {
+		file__free(file);
+		return err;
+	}
+	err = map__put(&f->by_hash, file->hash, (uintptr_t)file);
+	if (!err)
+		err = file__study(f, k, file);
+	*is_new = !err;
+	*out = file;
+	return err;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every executable file that a target maps: opened at first sight and kept open (so that names survive deletion
+ * and exit), searched for allocators, given its unwind table; and the numbered sites of all of them.
+ */
+#ifndef TRACE_FILES_H
+#define TRACE_FILES_H
+
+#include "abi.h"
+#include "base/map.h"
+#include "base/types.h"
+#include "base/vec.h"
+#include "target/site.h"
+#include "trace/links.h"
+#include "trace/tables.h"
+
+struct kernel;
+
+struct traced_file {
+	u64 hash;	    /* the kernel's, see struct as_file_key */
+	int fd;
+	char *path;	    /* as we see it; " (deleted)" cut off */
+	char fd_path[32];   /* /proc/self/fd/N: names the inode itself to the kernel */
+	bool has_interp;    /* dynamic executable: its allocator comes with its libraries */
+	bool is_elf;
+	bool told;	    /* "no allocator symbols" was said */
+	struct site_file sites;
+	VEC(struct probe_place) places; /* what is probed; empty: no allocator here */
+	u32 first_site;	    /* number of sites.sites.v[0] */
+};
+
+struct traced_site {
+	struct traced_file *file;
+	const struct site *site;
+};
+
+struct files {
+	struct map by_hash;
+	VEC(struct traced_file *) all;
+	VEC(struct traced_site) sites; /* number n is [n - 1] */
+	struct tables tables;
+	u64 gone_cnt; /* mapped, but gone before it could be opened */
+	u32 site_cnt; /* probed */
+};
+
+int files__init(struct files *f, struct kernel *k);
+void files__fini(struct files *f);
+
+/* The file of a mapping, made known when it's new (*is_new). *file is NULL when it's gone or out of memory. */
+int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev, struct traced_file **file, bool *is_new);
+
+/* By the kernel's hash; NULL unknown. */
+struct traced_file *files__find(const struct files *f, u64 hash);
+
+const struct traced_site *files__site(const struct files *f, u32 number);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Loads the BPF object and speaks to its maps. */
+#include "trace/kernel.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "allocsnoop.skel.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "trace/selftest.h"
+
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
+#define RING_SIZE (16u << 20)  /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
+#define TALLY_ROWS (128u << 10)
+#define UPROBE_MULTI_ATTACH 48 /* BPF_TRACE_UPROBE_MULTI (6.6) */
+
+/* The last thing libbpf had to say goes into our one line; its own lines are never printed. */
+static _Thread_local char libbpf_said[256];
+
+static int libbpf__listen(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBBPF_WARN && !libbpf_said[0])
+		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, args);
+	libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
+	return 0;
+}
+
+static u32 pow2__above(u32 n)
+{
+	u32 p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+static int rights__check(void)
+{
+	int err;
+
+	if (geteuid() != 0) {
+		err = err__fail(-EPERM, "tracing needs root: probes and BPF programs are the administrator's");
+		err__hint("run it with sudo");
+		return err;
+	}
+	if (access(BTF_PATH, R_OK)) {
+		err = err__fail(-ENOENT, "cannot read '%s': %s", BTF_PATH, strerror(errno));
+		err__hint("a kernel with CONFIG_DEBUG_INFO_BTF=y is needed (6.1 or newer), and /sys mounted");
+		return err;
+	}
+	return 0;
+}
+
+/* A map of one element tells whether bpf(2) may be used at all, before a thousand lines of a load do. */
+static int bpf__check(void)
+{
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "allocsnoop_try", sizeof(u32), sizeof(u64), 1, NULL);
+	int err;
+
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	err = err__fail(fd, "bpf(2) refused: %s", strerror(-fd));
+	if (fd == -ENOSYS)
+		err__hint("a kernel with CONFIG_BPF_SYSCALL=y is needed");
+	else
+		err__hint("CAP_BPF and CAP_PERFMON are needed, and no seccomp filter that forbids bpf(2) (containers have one)");
+	return err;
+}
+
+static void limits__raise(void)
+{
+	struct rlimit r;
+
+	/* Each probe and each mapped file is a descriptor. */
+	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+static void kernel__set_sizes(struct kernel *k)
+{
+	struct allocsnoop_bpf *s = k->skel;
+	u32 slots = pow2__above(k->cpu_cnt) * 4, cpus = pow2__above(k->cpu_cnt);
+
+	k->tally_rows = TALLY_ROWS;
+	bpf_map__set_max_entries(s->maps.ring, RING_SIZE);
+	bpf_map__set_max_entries(s->maps.slots, slots);
+	bpf_map__set_max_entries(s->maps.counters, cpus);
+	bpf_map__set_max_entries(s->maps.tally_a, k->tally_rows);
+	bpf_map__set_max_entries(s->maps.tally_b, k->tally_rows);
+	s->rodata->as_slot_mask = slots - 1;
+	s->rodata->as_cpu_mask = cpus - 1;
+	s->rodata->as_tally_half = k->tally_rows / 2;
+	s->rodata->as_ring_quarter = RING_SIZE / 4;
+}
+
+static void kernel__set_knobs(struct kernel *k, const struct kernel_opts *o)
+{
+	struct allocsnoop_bpf *s = k->skel;
+
+	s->rodata->as_self_tgid = getpid();
+	s->rodata->as_all = o->all;
+	s->rodata->as_sampling = !o->sampler->exact;
+	s->rodata->as_min_size = o->min_size;
+	s->rodata->as_max_size = o->max_size;
+	s->rodata->as_max_depth = o->max_depth;
+}
+
+static int kernel__load(struct kernel *k)
+{
+	int err;
+
+	libbpf_said[0] = '\0';
+	if (k->multi)
+		bpf_program__set_expected_attach_type(k->skel->progs.allocsnoop_callm, UPROBE_MULTI_ATTACH);
+	else
+		bpf_program__set_autoload(k->skel->progs.allocsnoop_callm, false);
+	err = allocsnoop_bpf__load(k->skel);
+	if (!err)
+		return 0;
+	err__fail(err, "the kernel refused the BPF programs: %s (%s)", strerror(-err), libbpf_said);
+	err__hint("Linux 6.1 or newer with BPF, uprobes and perf events is needed");
+	return err;
+}
+
+static int kernel__set_thr(struct kernel *k, const struct sampler *s)
+{
+	int err = 0;
+
+	for (u32 i = 0; i < AS_CLASS_CNT && !err; i++)
+		err = bpf_map__update_elem(k->skel->maps.thr, &i, sizeof(i), &s->thr[i], sizeof(s->thr[i]), BPF_ANY);
+	return err;
+}
+
+int kernel__open(struct kernel *k, const struct kernel_opts *o)
+{
+	libbpf_print_fn_t before;
+	int err = rights__check();
+
+	memset(k, 0, sizeof(*k));
+	if (!err)
+		err = bpf__check();
+	if (err)
+		return err;
+	limits__raise();
+	before = libbpf_set_print(libbpf__listen);
+	k->cpu_cnt = libbpf_num_possible_cpus();
+	selftest__run(k);
+	k->skel = allocsnoop_bpf__open();
+	if (!k->skel) {
+		err = err__fail(-errno, "cannot open the BPF object: %s (%s)", strerror(errno), libbpf_said);
+	} else {
+		kernel__set_sizes(k);
+		kernel__set_knobs(k, o);
+		err = kernel__load(k);
+	}
+	if (!err)
+		err = kernel__set_thr(k, o->sampler);
+	libbpf_set_print(before);
+	if (err) {
+		kernel__close(k);
+		return err;
+	}
+	k->tally_fd[0] = bpf_map__fd(k->skel->maps.tally_a);
+	k->tally_fd[1] = bpf_map__fd(k->skel->maps.tally_b);
+	return 0;
+}
+
+void kernel__close(struct kernel *k)
+{
+	allocsnoop_bpf__destroy(k->skel);
+	k->skel = NULL;
+}
+
+void kernel__count(struct kernel *k, bool on)
+{
+	__atomic_store_n(&k->skel->bss->counting, on, __ATOMIC_SEQ_CST);
+}
+
+int kernel__attach(struct kernel *k, struct links *l, const char *path, const struct probe_place *places, size_t cnt,
+		   pid_t pid, bool follow)
+{
+	/* -p: perf uprobes, which fire for a vfork child too; whoever follows children attaches to each. */
+	bool multi = pid == LINKS_ALL_PROCESSES ? k->multi : follow && k->multi_pid;
+
+	if (multi)
+		return links__add_multi(l, bpf_program__fd(k->skel->progs.allocsnoop_callm), path, places, cnt, pid);
+	return links__add_perf(l, bpf_program__fd(k->skel->progs.allocsnoop_call), path, places, cnt, pid);
+}
+
+/* Where the kernel tells of a finished mapping. */
+static const char *const map_hooks[] = { "perf_event_mmap", "uprobe_mmap" };
+
+int kernel__watch_maps(struct kernel *k)
+{
+	libbpf_print_fn_t before = libbpf_set_print(libbpf__listen);
+	struct bpf_link *link = NULL;
+	int err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(map_hooks) && !link; i++)
+		link = bpf_program__attach_kprobe(k->skel->progs.allocsnoop_map, false, map_hooks[i]);
+	if (!link)
+		link = bpf_program__attach(k->skel->progs.allocsnoop_mmap);
+	err = link ? 0 : -errno;
+	libbpf_set_print(before);
+	k->skel->links.allocsnoop_map = link; /* destroyed with the skeleton */
+	if (err) {
+		err__fail(err, "cannot watch for new mappings: %s", strerror(-err));
+		err__hint("a kernel with CONFIG_KPROBES=y or CONFIG_FTRACE_SYSCALLS=y is needed, and tracefs mounted");
+	}
+	return err;
+}
+
+static int maps__read(int iter_fd, int (*fn)(void *arg, const struct as_map_event *ev), void *arg)
+{
+	struct as_map_event evs[64];
+	size_t have = 0;
+	ssize_t n;
+	int err;
+
+	while ((n = read(iter_fd, (char *)evs + have, sizeof(evs) - have)) > 0) {
+		size_t whole;
+
+		have += n;
+		whole = have / sizeof(evs[0]);
+		for (size_t i = 0; i < whole; i++) {
+			err = fn(arg, &evs[i]);
+			if (err)
+				return err;
+		}
+		have -= whole * sizeof(evs[0]);
+		memmove(evs, &evs[whole], have);
+	}
+	return n < 0 ? -errno : 0;
+}
+
+int kernel__each_mapping(struct kernel *k, pid_t pid, int (*fn)(void *arg, const struct as_map_event *ev), void *arg)
+{
+	union bpf_iter_link_info info = { .task = { .tid = pid } };
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(k->skel->progs.allocsnoop_maps, pid ? &opts : NULL);
+	int fd, err;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	err = fd < 0 ? fd : maps__read(fd, fn, arg);
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
+}
+
+int kernel__set_proc(struct kernel *k, pid_t pid, u32 flags)
+{
+	u32 key = pid;
+
+	if (!flags)
+		return bpf_map__delete_elem(k->skel->maps.procs, &key, sizeof(key), 0);
+	return bpf_map__update_elem(k->skel->maps.procs, &key, sizeof(key), &flags, sizeof(flags), BPF_ANY);
+}
+
+int kernel__set_file(struct kernel *k, u64 hash, const struct as_file *f)
+{
+	return bpf_map__update_elem(k->skel->maps.files, &hash, sizeof(hash), f, sizeof(*f), BPF_ANY);
+}
+
+int kernel__set_ranges(struct kernel *k, u64 hash, const struct as_ranges *r)
+{
+	return bpf_map__update_elem(k->skel->maps.ranges, &hash, sizeof(hash), r, sizeof(*r), BPF_ANY);
+}
+
+int kernel__add_jump(struct kernel *k, u32 from, u32 to)
+{
+	u64 key = AS_JUMP(from, to);
+	u32 one = 1;
+
+	return bpf_map__update_elem(k->skel->maps.jumps, &key, sizeof(key), &one, sizeof(one), BPF_ANY);
+}
+
+bool kernel__take_stop(struct kernel *k, pid_t tid)
+{
+	u32 key = tid;
+
+	return !bpf_map__delete_elem(k->skel->maps.stops, &key, sizeof(key), 0);
+}
+
+void kernel__new_tables(struct kernel *k)
+{
+	__atomic_add_fetch(&k->skel->bss->table_epoch, 1, __ATOMIC_SEQ_CST);
+}
+
+int kernel__ring_fd(struct kernel *k)
+{
+	return bpf_map__fd(k->skel->maps.ring);
+}
+
+int kernel__tables_fd(struct kernel *k)
+{
+	return bpf_map__fd(k->skel->maps.tables);
+}
+
+int kernel__rules_fd(struct kernel *k)
+{
+	return bpf_map__fd(k->skel->maps.rules);
+}
+
+int kernel__flip(struct kernel *k)
+{
+	u32 zero = 0, next = !k->active;
+	u64 none = 0;
+	int quiet = k->tally_fd[k->active], err;
+
+	/* The system call returns when no program uses the old one any more (kernel/bpf/syscall.c,
+	 * maybe_wait_bpf_programs). */
+	err = bpf_map_update_elem(bpf_map__fd(k->skel->maps.tally), &zero, &k->tally_fd[next], BPF_ANY);
+	if (err)
+		return err__fail(-errno, "cannot change the table of sums: %s", strerror(errno));
+	bpf_map__update_elem(k->skel->maps.fill, &zero, sizeof(zero), &none, sizeof(none), BPF_ANY);
+	k->active = next;
+	return quiet;
+}
+
+void kernel__counters(struct kernel *k, struct as_counters *sum)
+{
+	struct as_counters c;
+
+	memset(sum, 0, sizeof(*sum));
+	for (u32 i = 0; i < bpf_map__max_entries(k->skel->maps.counters); i++) {
+		if (bpf_map__lookup_elem(k->skel->maps.counters, &i, sizeof(i), &c, sizeof(c), 0))
+			continue;
+		sum->hits += c.hits;
+		sum->nested += c.nested;
+		sum->failed += c.failed;
+		sum->filtered += c.filtered;
+		sum->samples += c.samples;
+	}
+}
+
+void kernel__losses(struct kernel *k, u64 losses[AS_LOSS_CNT])
+{
+	for (u32 i = 0; i < AS_LOSS_CNT; i++) {
+		losses[i] = 0;
+		bpf_map__lookup_elem(k->skel->maps.losses, &i, sizeof(i), &losses[i], sizeof(losses[i]), 0);
+	}
+}

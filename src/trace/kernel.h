@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The loaded BPF object: knobs in, map descriptors out, and what this kernel can do, found out by trying (never
+ * by version).
+ */
+#ifndef TRACE_KERNEL_H
+#define TRACE_KERNEL_H
+
+#include <sys/types.h>
+
+#include "abi.h"
+#include "base/types.h"
+#include "trace/links.h"
+#include "trace/sampler.h"
+
+struct allocsnoop_bpf;
+
+struct kernel_opts {
+	bool all;         /* every process */
+	u64 min_size;
+	u64 max_size;
+	u32 max_depth;
+	const struct sampler *sampler;
+};
+
+struct kernel {
+	struct allocsnoop_bpf *skel;
+	bool multi;      /* uprobe_multi links work */
+	bool multi_pid;  /* ... and limited to one process they fire in all its threads, and only there */
+	u64 hit_ns;      /* what one hit costs the target here, program included; 0 unknown */
+	u32 cpu_cnt;
+	u32 tally_rows;  /* room of one tally */
+	int tally_fd[2]; /* inner maps; [active] is being written */
+	int active;
+};
+
+/* Words what is missing (rights, BTF, bpf(2)) and how to get it. */
+int kernel__open(struct kernel *k, const struct kernel_opts *opts);
+void kernel__close(struct kernel *k);
+
+/* Begins / ends counting, for all probes at once. */
+void kernel__count(struct kernel *k, bool on);
+
+/* Places the sites of a file. pid as in links.h. Picks the kind of probe. */
+int kernel__attach(struct kernel *k, struct links *l, const char *path, const struct probe_place *places, size_t cnt,
+		   pid_t pid, bool follow);
+
+/* Hooks new executable mappings of targets. */
+int kernel__watch_maps(struct kernel *k);
+
+/* Calls fn for each executable file mapping of pid (0: of every process). */
+int kernel__each_mapping(struct kernel *k, pid_t pid, int (*fn)(void *arg, const struct as_map_event *ev), void *arg);
+
+int kernel__set_proc(struct kernel *k, pid_t pid, u32 flags); /* flags 0: forget it */
+int kernel__set_file(struct kernel *k, u64 hash, const struct as_file *f);
+int kernel__set_ranges(struct kernel *k, u64 hash, const struct as_ranges *r);
+int kernel__add_jump(struct kernel *k, u32 from, u32 to);
+bool kernel__take_stop(struct kernel *k, pid_t tid); /* true once after a stop for this thread was asked for */
+void kernel__new_tables(struct kernel *k);           /* files got tables: cached mappings are stale */
+
+int kernel__ring_fd(struct kernel *k);
+int kernel__tables_fd(struct kernel *k);
+int kernel__rules_fd(struct kernel *k);
+
+/* Makes the other tally the active one; returns the descriptor of the quiet one, whose rows no program changes any
+ * more, or -errno. */
+int kernel__flip(struct kernel *k);
+
+void kernel__counters(struct kernel *k, struct as_counters *sum);
+void kernel__losses(struct kernel *k, u64 losses[AS_LOSS_CNT]);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Probes as descriptors: made here, closed by a few threads in the background. */
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "trace/links.h"
+
+/* BPF_TRACE_UPROBE_MULTI and its part of union bpf_attr (6.6), which this libbpf and its header don't know. */
+#define UPROBE_MULTI_ATTACH 48
+
+struct uprobe_multi_attr {
+	u32 prog_fd;
+	u32 target_fd;
+	u32 attach_type;
+	u32 flags;
+	u64 path;
+	u64 offsets;
+	u64 ref_ctr_offsets;
+	u64 cookies;
+	u32 cnt;
+	u32 multi_flags;
+	u32 pid;
+	u32 pad;
+};
+
+int links__add_multi(struct links *l, int prog_fd, const char *path, const struct probe_place *places, size_t cnt,
+		     pid_t pid)
+{
+	struct uprobe_multi_attr attr = { .prog_fd = prog_fd, .attach_type = UPROBE_MULTI_ATTACH };
+	CLEANUP(free__p) u64 *offsets = calloc(cnt ? cnt : 1, 2 * sizeof(*offsets));
+	u64 *cookies = offsets + cnt;
+	int fd;
+
+	if (!offsets)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++) {
+		offsets[i] = places[i].off;
+		cookies[i] = places[i].cookie;
+	}
+	attr.path = (uintptr_t)path;
+	attr.offsets = (uintptr_t)offsets;
+	attr.cookies = (uintptr_t)cookies;
+	attr.cnt = cnt;
+	attr.pid = pid == LINKS_ALL_PROCESSES ? 0 : pid;
+	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, offsetof(struct uprobe_multi_attr, pad));
+	if (fd < 0)
+		return -errno;
+	if (vec__push(&l->fds, fd)) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The dynamic type of the uprobe PMU; -errno when the kernel has none. */
+static int perf__uprobe_type(void)
+{
+	CLEANUP(file__closep) FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	int type;
+
+	if (!f)
+		return -errno;
+	return fscanf(f, "%d", &type) == 1 ? type : -EINVAL;
+}
+
+/* One perf event and the BPF link that hangs the program on it; the link keeps the event. */
+static int perf__add_one(struct links *l, int prog_fd, const char *path, const struct probe_place *place, pid_t pid,
+			 int type)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = type };
+	union bpf_attr link = {};
+	CLEANUP(fd__closep) int event = -1;
+	int fd;
+
+	attr.uprobe_path = (uintptr_t)path;
+	attr.probe_offset = place->off;
+	/* With every process the event lives on CPU 0; its program runs wherever the probe fires. */
+	event = syscall(SYS_perf_event_open, &attr, pid, pid == LINKS_ALL_PROCESSES ? 0 : -1, -1,
+			PERF_FLAG_FD_CLOEXEC);
+	if (event < 0)
+		return -errno;
+	link.link_create.prog_fd = prog_fd;
+	link.link_create.target_fd = event;
+	link.link_create.attach_type = BPF_PERF_EVENT;
+	link.link_create.perf_event.bpf_cookie = place->cookie;
+	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link));
+	if (fd < 0)
+		return -errno;
+	if (ioctl(event, PERF_EVENT_IOC_ENABLE, 0) || vec__push(&l->fds, fd)) {
+		int err = errno ? -errno : -ENOMEM;
+
+		close(fd);
+		return err;
+	}
+	return 0;
+}
+
+int links__add_perf(struct links *l, int prog_fd, const char *path, const struct probe_place *places, size_t cnt,
+		    pid_t pid)
+{
+	size_t before = l->fds.cnt;
+	int type = perf__uprobe_type(), err = 0;
+
+	if (type < 0)
+		return type;
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = perf__add_one(l, prog_fd, path, &places[i], pid, type);
+	while (err && l->fds.cnt > before)
+		close(l->fds.v[--l->fds.cnt]);
+	return err;
+}
+
+/* ---- removing ---- */
+
+#define CLOSER_THREADS 16
+
+struct closer {
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	VEC(int) fds;
+	bool ending;
+	pthread_t threads[CLOSER_THREADS];
+	int thread_cnt;
+};
+
+static void *closer__run(void *arg)
+{
+	struct closer *c = arg;
+
+	pthread_mutex_lock(&c->lock);
+	while (c->fds.cnt || !c->ending) {
+		if (!c->fds.cnt) {
+			pthread_cond_wait(&c->more, &c->lock);
+			continue;
+		}
+		int fd = c->fds.v[--c->fds.cnt];
+
+		pthread_mutex_unlock(&c->lock);
+		close(fd);
+		pthread_mutex_lock(&c->lock);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+int closer__new(struct closer **out)
+{
+	struct closer *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->more, NULL);
+	*out = c;
+	return 0;
+}
+
+/* Threads come with the work. Called with the lock held. */
+static void closer__staff(struct closer *c)
+{
+	while (c->thread_cnt < CLOSER_THREADS && (size_t)c->thread_cnt < c->fds.cnt) {
+		if (pthread_create(&c->threads[c->thread_cnt], NULL, closer__run, c))
+			return;
+		c->thread_cnt++;
+	}
+}
+
+void closer__give(struct closer *c, struct links *l)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < l->fds.cnt; i++) {
+		if (vec__push(&c->fds, l->fds.v[i]))
+			close(l->fds.v[i]); /* out of memory: slow, but right */
+	}
+	closer__staff(c);
+	pthread_cond_broadcast(&c->more);
+	pthread_mutex_unlock(&c->lock);
+	vec__free(&l->fds);
+}
+
+void closer__free(struct closer *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->ending = true;
+	pthread_cond_broadcast(&c->more);
+	pthread_mutex_unlock(&c->lock);
+	for (int i = 0; i < c->thread_cnt; i++)
+		pthread_join(c->threads[i], NULL);
+	for (size_t i = 0; i < c->fds.cnt; i++) /* no thread could be had */
+		close(c->fds.v[i]);
+	vec__free(&c->fds);
+	pthread_mutex_destroy(&c->lock);
+	pthread_cond_destroy(&c->more);
+	free(c);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A program of five instructions that counts hits on a function of our own, and a child with a second thread. */
+#include "trace/selftest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/cleanup.h"
+#include "proc/maps.h"
+#include "trace/kernel.h"
+#include "trace/links.h"
+
+#define UPROBE_MULTI_ATTACH 48
+#define TRIES		    50
+#define TIMED		    400
+#define PROGRAM_NS	    1000 /* what our real program adds to an empty probe, about */
+
+/* The probed function. Its first instruction is one that the kernel emulates, as those we choose are. */
+static void __attribute__((noinline, noclone)) selftest__mark(void)
+{
+	__asm__ volatile("push %%rbp\n\tpop %%rbp" ::: "memory");
+}
+
+struct test {
+	int map_fd;
+	u64 *hits; /* the map's only value, mapped */
+	char path[64];
+	struct probe_place place;
+};
+
+static int place__find(void *arg, const struct proc_map *m)
+{
+	struct test *t = arg;
+	u64 at = (uintptr_t)selftest__mark;
+
+	if (at < m->start || at >= m->end)
+		return 0;
+	snprintf(t->path, sizeof(t->path), "/proc/self/map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	t->place.off = at - m->start + m->file_off;
+	return 1;
+}
+
+static int test__open(struct test *t)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	memset(t, 0, sizeof(*t));
+	t->map_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "allocsnoop_test", sizeof(u32), sizeof(u64), 1, &opts);
+	if (t->map_fd < 0)
+		return t->map_fd;
+	t->hits = mmap(NULL, sizeof(u64), PROT_READ | PROT_WRITE, MAP_SHARED, t->map_fd, 0);
+	if (t->hits == MAP_FAILED || proc_maps__each(getpid(), place__find, t) != 1) {
+		if (t->hits != MAP_FAILED)
+			munmap(t->hits, sizeof(u64));
+		close(t->map_fd);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+static void test__close(struct test *t)
+{
+	munmap(t->hits, sizeof(u64));
+	close(t->map_fd);
+}
+
+/* *value += 1 */
+static int test__program(const struct test *t, int attach_type)
+{
+	struct bpf_insn code[] = {
+		{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_VALUE, .imm = t->map_fd },
+		{ 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 1 },
+		{ .code = BPF_STX | BPF_DW | BPF_ATOMIC, .dst_reg = 1, .src_reg = 2, .imm = BPF_ADD },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type);
+
+	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "allocsnoop_test", "Dual BSD/GPL", code, ARRAY_SIZE(code), &opts);
+}
+
+static void *child__thread(void *arg)
+{
+	for (int i = 0; i < TRIES; i++)
+		selftest__mark();
+	return arg;
+}
+
+/* Waits for a byte, then hits from two threads. */
+static void child__run(int go)
+{
+	pthread_t second;
+	char c;
+
+	if (read(go, &c, 1) == 1 && !pthread_create(&second, NULL, child__thread, NULL)) {
+		child__thread(NULL);
+		pthread_join(second, NULL);
+	}
+	_exit(0);
+}
+
+/* Does a link for the child fire in both its threads, and not in us? */
+static bool multi__is_per_process(struct test *t, int prog)
+{
+	struct links l = {};
+	int go[2], status;
+	bool right = false;
+	pid_t child;
+
+	if (pipe2(go, O_CLOEXEC))
+		return false;
+	child = fork();
+	if (child == 0)
+		child__run(go[0]);
+	*t->hits = 0;
+	if (child > 0 && !links__add_multi(&l, prog, t->path, &t->place, 1, child)) {
+		child__thread(NULL);
+		right = write(go[1], "", 1) == 1;
+	}
+	close(go[0]);
+	close(go[1]);
+	if (child > 0)
+		waitpid(child, &status, 0);
+	right = right && *t->hits == 2 * TRIES;
+	for (size_t i = 0; i < l.fds.cnt; i++)
+		close(l.fds.v[i]);
+	vec__free(&l.fds);
+	return right;
+}
+
+static u64 cpu__ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static u64 hit__ns(struct test *t, int prog, bool multi)
+{
+	struct links l = {};
+	u64 from, took;
+	int err;
+
+	err = multi ? links__add_multi(&l, prog, t->path, &t->place, 1, getpid()) :
+		      links__add_perf(&l, prog, t->path, &t->place, 1, getpid());
+	from = cpu__ns();
+	for (int i = 0; i < TIMED && !err; i++)
+		selftest__mark();
+	took = cpu__ns() - from;
+	for (size_t i = 0; i < l.fds.cnt; i++)
+		close(l.fds.v[i]);
+	vec__free(&l.fds);
+	return err ? 0 : took / TIMED + PROGRAM_NS;
+}
+
+void selftest__run(struct kernel *k)
+{
+	struct test t;
+	int prog;
+
+	if (test__open(&t))
+		return;
+	prog = test__program(&t, UPROBE_MULTI_ATTACH);
+	if (prog >= 0) {
+		k->multi_pid = multi__is_per_process(&t, prog);
+		k->hit_ns = hit__ns(&t, prog, true);
+		k->multi = k->hit_ns != 0;
+		close(prog);
+	}
+	if (!k->multi) {
+		prog = test__program(&t, 0);
+		k->hit_ns = prog < 0 ? 0 : hit__ns(&t, prog, false);
+		if (prog >= 0)
+			close(prog);
+	}
+	test__close(&t);
+}

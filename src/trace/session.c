@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens, starts, polls, drains and ends a recording. */
+#include "trace/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/err.h"
+#include "proc/launch.h"
+#include "proc/task.h"
+#include "trace/targets.h"
+
+#define DEPTH_DEFAULT 512
+#define POLL_SLICE_MS 20      /* the kernel doesn't wake us for every record */
+#define SLOW_CHECK_NS 500000000ull
+#define SLOW_PERCENT  10
+
+static u64 now__ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void session__log(struct session *s, enum allocsnoop_log_level level, const char *fmt, ...)
+{
+	char line[4400];
+	va_list args;
+
+	if (!s->log)
+		return;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	s->log(s->log_arg, level, line);
+}
+
+/* ---- options ---- */
+
+static int opts__check(const struct allocsnoop_opts *o)
+{
+	if (o->pid_cnt && o->argv)
+		return err__fail(-EINVAL, "process ids and a command exclude each other");
+	if (o->sample_rate < 0 || o->sample_rate > 1 || o->sample_rate != o->sample_rate)
+		return err__fail(-EINVAL, "sample rate %g: must lie in (0, 1]", o->sample_rate);
+	if (o->sample_bytes && o->sample_rate != 0 && o->sample_rate != 1)
+		return err__fail(-EINVAL, "a sample rate and sample bytes exclude each other");
+	if (o->max_size && o->min_size > o->max_size)
+		return err__fail(-EINVAL, "min size %llu is above max size %llu", (unsigned long long)o->min_size,
+				 (unsigned long long)o->max_size);
+	if (o->max_depth > AS_DEPTH_MAX)
+		return err__fail(-EINVAL, "max depth %u: at most %d frames", o->max_depth, AS_DEPTH_MAX);
+	if (o->user && !o->argv)
+		return err__fail(-EINVAL, "a user can only be given for a command");
+	if (o->argv && !o->argv[0])
+		return err__fail(-EINVAL, "the command is empty");
+	return 0;
+}
+
+static int session__copy_argv(struct session *s, char *const *argv)
+{
+	size_t cnt = 0;
+
+	while (argv[cnt])
+		cnt++;
+	s->argv = calloc(cnt + 1, sizeof(*s->argv));
+	if (!s->argv)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++) {
+		s->argv[i] = strdup(argv[i]);
+		if (!s->argv[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int session__take_opts(struct session *s, const struct allocsnoop_opts *o)
+{
+	int err = opts__check(o);
+
+	s->log = o->log;
+	s->log_arg = o->log_arg;
+	s->every = !o->pid_cnt && !o->argv;
+	if (!err && o->argv)
+		err = session__copy_argv(s, o->argv);
+	if (!err && o->user) {
+		s->user = strdup(o->user);
+		err = s->user ? 0 : -ENOMEM;
+	}
+	s->sample_rate = o->sample_rate ? o->sample_rate : 1;
+	s->sample_bytes = o->sample_bytes;
+	if (o->sample_bytes)
+		sampler__by_bytes(&s->sampler, o->sample_bytes);
+	else
+		sampler__by_rate(&s->sampler, s->sample_rate);
+	return err;
+}
+
+/* ---- the ring buffer ---- */
+
+static bool stack_event__whole(const struct as_stack_event *ev, size_t size)
+{
+	return size >= offsetof(struct as_stack_event, frames) && ev->frame_cnt <= AS_FRAME_CAP &&
+	       size >= offsetof(struct as_stack_event, frames) + ev->frame_cnt * sizeof(ev->frames[0]);
+}
+
+static int session__event(void *ctx, void *data, size_t size)
+{
+	struct session *s = ctx;
+
+	if (size < sizeof(u32))
+		return 0;
+	switch (*(u32 *)data) {
+	case AS_EVENT_STACK:
+		if (stack_event__whole(data, size))
+			record__stack(&s->record, data);
+		break;
+	case AS_EVENT_PROC:
+		if (size >= sizeof(struct as_proc_event))
+			record__proc(&s->record, data);
+		break;
+	case AS_EVENT_MAP:
+		if (size >= sizeof(struct as_map_event))
+			targets__map(s, data);
+		break;
+	case AS_EVENT_FULL:
+		s->flip_asked = true;
+		break;
+	}
+	return 0;
+}
+
+/* ---- open and start ---- */
+
+static int session__open_kernel(struct session *s, const struct allocsnoop_opts *o)
+{
+	struct kernel_opts k = {
+		.all = s->every,
+		.min_size = o->min_size,
+		.max_size = o->max_size ? o->max_size : ~0ull,
+		.max_depth = o->max_depth ? o->max_depth : DEPTH_DEFAULT,
+		.sampler = &s->sampler,
+	};
+	int err = kernel__open(&s->kernel, &k);
+
+	if (!err)
+		err = files__init(&s->files, &s->kernel);
+	if (!err)
+		err = closer__new(&s->closer);
+	if (err)
+		return err;
+	s->ring = ring_buffer__new(kernel__ring_fd(&s->kernel), session__event, s, NULL);
+	return s->ring ? 0 : err__fail(-errno, "cannot map the ring buffer: %s", strerror(errno));
+}
+
+int session__open(struct session *s, const struct allocsnoop_opts *o)
+{
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	pthread_mutex_init(&s->lock, NULL);
+	err = session__take_opts(s, o);
+	if (!err)
+		err = targets__check(s, o->pids, o->pid_cnt);
+	if (!err)
+		err = session__open_kernel(s, o);
+	if (!err)
+		return 0;
+	session__close(s);
+	return err;
+}
+
+static int session__launch(struct session *s)
+{
+	struct launch_opts opts = { .argv = s->argv, .user = s->user };
+	struct launch_ops ops;
+	int err;
+
+	targets__launch_ops(s, &ops);
+	err = launch__start(&opts, &ops, &s->launch);
+	if (err)
+		return err;
+	kernel__count(&s->kernel, true);
+	return launch__go(s->launch);
+}
+
+int session__start(struct session *s)
+{
+	int err;
+
+	if (s->started)
+		return err__fail(-EINVAL, "the session was already started");
+	err = kernel__watch_maps(&s->kernel);
+	if (err)
+		return err;
+	s->started = true;
+	if (s->argv) {
+		s->start_ns = now__ns();
+		return session__launch(s);
+	}
+	pthread_mutex_lock(&s->lock);
+	err = s->every ? targets__attach_every(s) : targets__attach_pids(s);
+	pthread_mutex_unlock(&s->lock);
+	if (err)
+		return err;
+	s->start_ns = now__ns();
+	kernel__count(&s->kernel, true);
+	return 0;
+}
+
+/* ---- while it runs ---- */
+
+static u64 targets__cpu_ns(struct session *s)
+{
+	u64 sum = 0, pid, val, ns;
+
+	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);)
+		sum += proc_task__cputime(pid, &ns) ? 0 : ns;
+	return sum;
+}
+
+/* One warning when the probes take more than a tenth of the CPU time that the targets need without them. */
+static void session__check_slow(struct session *s)
+{
+	struct as_counters c;
+	u64 now = now__ns(), lost, cpu;
+
+	if (s->slow_told || s->every || now - s->slow_checked_ns < SLOW_CHECK_NS)
+		return;
+	s->slow_checked_ns = now;
+	kernel__counters(&s->kernel, &c);
+	lost = c.hits * s->kernel.hit_ns;
+	cpu = targets__cpu_ns(s);
+	if (lost < SLOW_CHECK_NS / 10 || cpu <= lost || lost * 100 < (cpu - lost) * SLOW_PERCENT)
+		return;
+	s->slow_told = true;
+	session__log(s, ALLOCSNOOP_WARN,
+		     "the targets run about %.0f %% slower while traced (%.1f us a call); --max-overhead sets a budget",
+		     100.0 * lost / (cpu - lost), s->kernel.hit_ns / 1000.0);
+}
+
+static int session__poll_once(struct session *s, int timeout_ms)
+{
+	int n, fd = ring_buffer__epoll_fd(s->ring);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	n = poll(&p, 1, timeout_ms);
+	if (n < 0)
+		return -errno;
+	pthread_mutex_lock(&s->lock);
+	n = ring_buffer__consume(s->ring);
+	if (s->flip_asked) {
+		s->flip_asked = false;
+		n = record__drain(&s->record, kernel__flip(&s->kernel), s->kernel.tally_rows);
+	}
+	session__check_slow(s);
+	if (n >= 0)
+		n = targets__alive(s);
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
+int session__poll(struct session *s, int timeout_ms)
+{
+	u64 end = now__ns() + (u64)(timeout_ms < 0 ? 0 : timeout_ms) * 1000000;
+	int n;
+
+	if (!s->started || s->stopped)
+		return 0;
+	do {
+		n = session__poll_once(s, timeout_ms >= 0 && timeout_ms < POLL_SLICE_MS ? timeout_ms : POLL_SLICE_MS);
+		if (n <= 0)
+			return n;
+	} while (timeout_ms < 0 || now__ns() < end);
+	return n;
+}
+
+/* Flip first: rows of the quiet tally name only stacks whose records were in the ring before. */
+static int session__drain_locked(struct session *s)
+{
+	int quiet = kernel__flip(&s->kernel), err;
+
+	if (quiet < 0)
+		return quiet;
+	ring_buffer__consume(s->ring);
+	err = record__drain(&s->record, quiet, s->kernel.tally_rows);
+	if (err)
+		return err__fail(err, "cannot read the table of sums: %s", strerror(-err));
+	return 0;
+}
+
+int session__drain(struct session *s)
+{
+	int err;
+
+	pthread_mutex_lock(&s->lock);
+	err = session__drain_locked(s);
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+/* ---- the end ---- */
+
+int session__stop(struct session *s)
+{
+	if (s->stopped || !s->started)
+		return 0;
+	kernel__count(&s->kernel, false);
+	s->stop_ns = now__ns();
+	s->stopped = true;
+	return 0;
+}
+
+void session__close(struct session *s)
+{
+	if (s->kernel.skel && s->started)
+		session__stop(s);
+	launch__free(s->launch);
+	s->launch = NULL;
+	if (s->closer)
+		targets__release(s);
+	closer__free(s->closer);
+	ring_buffer__free(s->ring);
+	record__fini(&s->record);
+	files__fini(&s->files);
+	kernel__close(&s->kernel);
+	for (char **a = s->argv; a && *a; a++)
+		free(*a);
+	free(s->argv);
+	free(s->user);
+	vec__free(&s->pids);
+	pthread_mutex_destroy(&s->lock);
+}
+
+u64 session__elapsed_ns(const struct session *s)
+{
+	if (!s->start_ns)
+		return 0;
+	return (s->stop_ns ? s->stop_ns : now__ns()) - s->start_ns;
+}
+
+static int count__process(void *arg, pid_t pid)
+{
+	(void)pid;
+	++*(u32 *)arg;
+	return 0;
+}
+
+u32 session__process_cnt(struct session *s)
+{
+	u32 cnt = 0;
+
+	if (s->every) {
+		proc_tasks__each(count__process, &cnt);
+		return cnt ? cnt - 1 : 0; /* not ourselves */
+	}
+	pthread_mutex_lock(&s->lock);
+	cnt = s->targets.cnt;
+	pthread_mutex_unlock(&s->lock);
+	return cnt;
+}
+
+void session__losses(struct session *s, u64 losses[LOSS_CNT])
+{
+	memcpy(losses, s->losses, sizeof(s->losses));
+	kernel__losses(&s->kernel, losses);
+	losses[LOSS_FILE_GONE] += s->files.gone_cnt;
+	losses[LOSS_MEMORY] += s->record.dropped;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One recording from start to end: which processes, their files and probes, and what the kernel sends. Two threads
+ * work here, the caller's (poll) and the launcher's (ptrace stops); `lock` guards everything they share.
+ */
+#ifndef TRACE_SESSION_H
+#define TRACE_SESSION_H
+
+#include <allocsnoop.h>
+#include <pthread.h>
+
+#include "trace/files.h"
+#include "trace/kernel.h"
+#include "trace/loss.h"
+#include "trace/record.h"
+#include "trace/sampler.h"
+
+struct launch;
+struct ring_buffer;
+
+/* A process of the session. */
+struct target {
+	pid_t pid;
+	int pidfd;	/* -p: readable when it ends; else -1 */
+	struct links links;
+	bool attached;	/* has probes of its own (a vfork child may live on its parent's) */
+};
+
+struct session {
+	pthread_mutex_t lock;
+	struct kernel kernel;
+	struct sampler sampler;
+	double sample_rate;
+	u64 sample_bytes;   /* 0: by rate */
+	struct files files;
+	struct record record;
+	struct closer *closer;
+	struct ring_buffer *ring;
+	struct launch *launch;
+	struct map targets; /* pid -> struct target * */
+	struct links all;   /* probes in every process */
+	VEC(pid_t) pids;    /* -p */
+	char **argv;	    /* COMMAND, copied */
+	char *user;
+	bool every;	    /* no target was named: all processes */
+	bool started;
+	bool stopped;
+	bool flip_asked;
+	u64 start_ns;	    /* CLOCK_MONOTONIC */
+	u64 stop_ns;
+	u64 losses[LOSS_CNT];
+	u64 slow_checked_ns; /* when the targets' slow-down was last looked at */
+	bool slow_told;
+	allocsnoop_log_fn log;
+	void *log_arg;
+};
+
+int session__open(struct session *s, const struct allocsnoop_opts *opts);
+int session__start(struct session *s);
+int session__poll(struct session *s, int timeout_ms);
+int session__stop(struct session *s);
+void session__close(struct session *s);
+
+/* Flips and takes in all that was counted up to now; s->record is complete then. */
+int session__drain(struct session *s);
+
+u64 session__elapsed_ns(const struct session *s);
+u32 session__process_cnt(struct session *s);
+
+/* Sums of the kernel's and user space's losses, up to now. */
+void session__losses(struct session *s, u64 losses[LOSS_CNT]);
+
+void session__log(struct session *s, enum allocsnoop_log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

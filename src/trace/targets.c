@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Follows processes and their mappings, and keeps the probes where they belong. */
+#include "trace/targets.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "proc/launch.h"
+#include "proc/task.h"
+#include "trace/session.h"
+
+static struct target *targets__find(struct session *s, pid_t pid)
+{
+	u64 val;
+
+	return map__get(&s->targets, pid, &val) ? (void *)(uintptr_t)val : NULL;
+}
+
+static struct target *targets__add(struct session *s, pid_t pid, u32 flags)
+{
+	struct target *t = calloc(1, sizeof(*t));
+
+	if (!t || map__put(&s->targets, pid, (uintptr_t)t)) {
+		free(t);
+		s->losses[LOSS_MEMORY]++;
+		return NULL;
+	}
+	t->pid = pid;
+	t->pidfd = -1;
+	if (kernel__set_proc(&s->kernel, pid, flags))
+		s->losses[LOSS_ATTACH_FAILED]++;
+	return t;
+}
+
+static void target__free(struct session *s, struct target *t)
+{
+	closer__give(s->closer, &t->links);
+	if (t->pidfd >= 0)
+		close(t->pidfd);
+	free(t);
+}
+
+static void targets__remove(struct session *s, pid_t pid)
+{
+	struct target *t = targets__find(s, pid);
+
+	if (!t)
+		return;
+	map__del(&s->targets, pid);
+	kernel__set_proc(&s->kernel, pid, 0);
+	target__free(s, t);
+}
+
+/* ---- probes ---- */
+
+static int target__attach_file(struct session *s, struct target *t, const struct traced_file *f)
+{
+	/* A thread that lives: of a process whose leader has ended, the leader's own task has no address space. */
+	pid_t task = s->launch ? t->pid : proc_task__live_thread(t->pid);
+	int err;
+
+	if (!f->places.cnt)
+		return 0;
+	err = kernel__attach(&s->kernel, &t->links, f->fd_path, f->places.v, f->places.cnt, task, s->argv != NULL);
+	if (err && err != -ESRCH)
+		s->losses[LOSS_ATTACH_FAILED] += f->places.cnt;
+	return err;
+}
+
+/* Probes in every allocator known so far. */
+static int target__attach(struct session *s, struct target *t)
+{
+	int err = 0;
+
+	t->attached = true;
+	for (size_t i = 0; i < s->files.all.cnt && !err; i++)
+		err = target__attach_file(s, t, s->files.all.v[i]);
+	return err;
+}
+
+/* A newly found allocator: probes in every process that has probes of its own. */
+static int targets__attach_file(struct session *s, const struct traced_file *f)
+{
+	int err = 0, first = 0;
+	u64 pid, val;
+
+	if (!f->places.cnt)
+		return 0;
+	session__log(s, ALLOCSNOOP_DEBUG, "probing %zu functions of %s in '%s'", f->places.cnt, f->sites.allocator, f->path);
+	if (s->every) {
+		err = kernel__attach(&s->kernel, &s->all, f->fd_path, f->places.v, f->places.cnt, LINKS_ALL_PROCESSES, true);
+		if (err)
+			s->losses[LOSS_ATTACH_FAILED] += f->places.cnt;
+		return err;
+	}
+	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);) {
+		struct target *t = (void *)(uintptr_t)val;
+
+		err = t->attached ? target__attach_file(s, t, f) : 0;
+		if (err && err != -ESRCH && !first)
+			first = err;
+	}
+	return first;
+}
+
+/* ---- mappings ---- */
+
+struct scan {
+	struct session *s;
+	pid_t pid;
+	bool allocator; /* some mapped file has one */
+	bool libraries; /* some mapped file is a dynamic executable: its libraries may still come */
+	struct traced_file *exe; /* the first file without either */
+	int err;
+};
+
+static int scan__mapping(void *arg, const struct as_map_event *ev)
+{
+	struct scan *scan = arg;
+	struct traced_file *f;
+	bool is_new;
+
+	if (scan->pid && ev->tgid != (u32)scan->pid)
+		return 0;
+	if (ev->tgid == (u32)getpid())
+		return 0;
+	scan->err = files__see(&scan->s->files, &scan->s->kernel, ev, &f, &is_new);
+	if (scan->err || !f)
+		return scan->err;
+	if (is_new) {
+		int err = targets__attach_file(scan->s, f);
+
+		if (err && !scan->err)
+			scan->err = err;
+	}
+	scan->allocator |= f->places.cnt != 0;
+	scan->libraries |= f->has_interp;
+	if (!f->places.cnt && !f->has_interp && f->is_elf && !scan->exe)
+		scan->exe = f;
+	return 0;
+}
+
+/* Looks at all that a process has mapped; new files get probes in all targets. */
+static int targets__scan(struct session *s, pid_t pid, struct scan *scan)
+{
+	int err;
+
+	*scan = (struct scan){ .s = s, .pid = pid };
+	err = kernel__each_mapping(&s->kernel, pid ? proc_task__live_thread(pid) : 0, scan__mapping, scan);
+	return err ? err : scan->err;
+}
+
+static void file__tell_no_allocator(struct session *s, struct traced_file *f)
+{
+	if (!f || f->told)
+		return;
+	f->told = true;
+	session__log(s, ALLOCSNOOP_WARN, "no allocator symbols in '%s'%s", f->path,
+		     f->sites.has_symbols ? "" : ": it is stripped, so its allocations can't be seen");
+}
+
+void targets__map(struct session *s, const struct as_map_event *ev)
+{
+	struct traced_file *f;
+	bool is_new;
+
+	if (files__see(&s->files, &s->kernel, ev, &f, &is_new) || !f || !is_new || !f->places.cnt)
+		return;
+	if (!targets__attach_file(s, f))
+		s->losses[LOSS_LATE_ATTACH]++;
+}
+
+/* ---- -p ---- */
+
+static int pid__check(pid_t id, struct proc_task *t)
+{
+	int err;
+
+	if (id <= 0) {
+		err = err__fail(-EINVAL, "process id %d: not a process", (int)id);
+		err__hint("without -p every process is traced");
+		return err;
+	}
+	if (proc_task__read(id, t) || t->state == 'Z' || t->state == 'X') {
+		err = err__fail(-ESRCH, "process %d: no such process", (int)id);
+		err__hint("it may have ended; start it under allocsnoop: allocsnoop -- COMMAND");
+		return err;
+	}
+	if (t->kernel) {
+		err = err__fail(-EINVAL, "process %d ('%s') is a kernel thread: it has no user-space allocator", (int)id, t->comm);
+		err__hint("choose a user process; ps -e shows kernel threads in [brackets]");
+		return err;
+	}
+	if (t->tgid == getpid()) {
+		err = err__fail(-EINVAL, "process %d is allocsnoop itself", (int)id);
+		err__hint("trace a second allocsnoop from a first one");
+		return err;
+	}
+	if (proc_task__is_64bit(t->tgid) == 0) {
+		err = err__fail(-ENOTSUP, "process %d ('%s') is a 32-bit process: not traced", (int)id, t->comm);
+		err__hint("only 64-bit processes can be traced");
+		return err;
+	}
+	return 0;
+}
+
+int targets__check(struct session *s, const pid_t *pids, size_t cnt)
+{
+	struct proc_task t;
+	int err = 0;
+
+	for (size_t i = 0; i < cnt && !err; i++) {
+		bool twice = false;
+
+		err = pid__check(pids[i], &t);
+		if (err)
+			return err;
+		if (t.tgid != pids[i])
+			session__log(s, ALLOCSNOOP_WARN, "%d is a thread of process %d: tracing the process", (int)pids[i],
+				     (int)t.tgid);
+		for (size_t j = 0; j < s->pids.cnt; j++)
+			twice |= s->pids.v[j] == t.tgid;
+		if (!twice)
+			err = vec__push(&s->pids, t.tgid);
+	}
+	return err;
+}
+
+static int pid__fail(pid_t pid, int err)
+{
+	if (err == -ESRCH) {
+		err__fail(err, "process %d has ended", (int)pid);
+		err__hint("start it under allocsnoop: allocsnoop -- COMMAND");
+	} else {
+		err__fail(err, "cannot place probes in process %d: %s", (int)pid, strerror(-err));
+		err__hint("`allocsnoop list -p %d` shows what would be probed", (int)pid);
+	}
+	return err;
+}
+
+static int pid__attach(struct session *s, pid_t pid, bool *allocator)
+{
+	struct target *t = targets__add(s, pid, AS_PROC_TARGET);
+	struct scan scan;
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	t->pidfd = syscall(SYS_pidfd_open, pid, 0);
+	err = t->pidfd < 0 ? -errno : target__attach(s, t);
+	if (!err)
+		err = targets__scan(s, pid, &scan);
+	if (err)
+		return pid__fail(pid, err);
+	*allocator |= scan.allocator;
+	if (!scan.allocator)
+		file__tell_no_allocator(s, scan.exe);
+	return 0;
+}
+
+int targets__attach_pids(struct session *s)
+{
+	bool allocator = false;
+	int err = 0;
+
+	for (size_t i = 0; i < s->pids.cnt && !err; i++)
+		err = pid__attach(s, s->pids.v[i], &allocator);
+	if (err || allocator)
+		return err;
+	err = err__fail(-ENOENT, "nothing to trace: no process named by -p has an allocator with symbols");
+	err__hint("`allocsnoop list -p %d` shows what was looked at", (int)s->pids.v[0]);
+	return err;
+}
+
+int targets__attach_every(struct session *s)
+{
+	struct scan scan;
+	int err = targets__scan(s, 0, &scan);
+
+	if (err && !s->files.site_cnt)
+		return err__fail(err, "cannot look at the processes' mappings: %s", strerror(-err));
+	if (!s->files.site_cnt)
+		return err__fail(-ENOENT, "no process on this machine has an allocator with symbols");
+	return 0;
+}
+
+/* ---- COMMAND ---- */
+
+static void launch__born(void *arg, pid_t pid, pid_t parent, bool shares_mm)
+{
+	struct session *s = arg;
+	struct target *t;
+
+	(void)parent;
+	pthread_mutex_lock(&s->lock);
+	t = targets__add(s, pid, AS_PROC_TARGET | AS_PROC_STOP);
+	/* Perf uprobes fire for whoever runs in the address space: a vfork child already has its parent's. */
+	if (t && !(shares_mm && !s->kernel.multi_pid))
+		target__attach(s, t);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void launch__exec(void *arg, pid_t pid, pid_t former)
+{
+	struct session *s = arg;
+	struct target *t;
+	struct scan scan;
+
+	pthread_mutex_lock(&s->lock);
+	t = targets__find(s, pid);
+	if (t && former != pid) { /* the task that the probes were for is gone */
+		closer__give(s->closer, &t->links);
+		t->attached = false;
+	}
+	if (t && !t->attached)
+		target__attach(s, t);
+	if (t && !targets__scan(s, pid, &scan) && !scan.allocator && !scan.libraries)
+		file__tell_no_allocator(s, scan.exe);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static bool launch__stop(void *arg, pid_t pid, pid_t tid, int sig)
+{
+	struct session *s = arg;
+	struct scan scan;
+	bool ours;
+
+	(void)sig;
+	pthread_mutex_lock(&s->lock);
+	ours = kernel__take_stop(&s->kernel, tid);
+	if (ours)
+		targets__scan(s, pid, &scan);
+	pthread_mutex_unlock(&s->lock);
+	return ours;
+}
+
+static void launch__gone(void *arg, pid_t pid, int wait_status)
+{
+	struct session *s = arg;
+
+	(void)wait_status;
+	pthread_mutex_lock(&s->lock);
+	targets__remove(s, pid);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void targets__launch_ops(struct session *s, struct launch_ops *ops)
+{
+	*ops = (struct launch_ops){
+		.born = launch__born,
+		.exec = launch__exec,
+		.stop = launch__stop,
+		.gone = launch__gone,
+		.arg = s,
+	};
+}
+
+/* ---- ends ---- */
+
+bool targets__alive(struct session *s)
+{
+	if (s->every)
+		return true;
+	if (s->launch)
+		return !launch__done(s->launch);
+	for (size_t i = 0; i < s->pids.cnt; i++) {
+		struct target *t = targets__find(s, s->pids.v[i]);
+		struct pollfd p = { .fd = t ? t->pidfd : -1, .events = POLLIN };
+
+		if (t && poll(&p, 1, 0) > 0)
+			targets__remove(s, s->pids.v[i]);
+	}
+	return s->targets.cnt != 0;
+}
+
+void targets__release(struct session *s)
+{
+	u64 pid, val;
+
+	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);)
+		target__free(s, (void *)(uintptr_t)val);
+	map__free(&s->targets);
+	closer__give(s->closer, &s->all);
+}

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What tracing costs: a loop of malloc(64) and free under each tracer, one after the other, five
+# rounds, medians. Each run gets a copy of libc of its own, so that no probe of one tracer is in the
+# way of another; the floor is a probe that does nothing, at the same instruction, attached in the
+# same way. The table is printed and kept in build/bench.txt; status 1 when a limit is not kept.
+. "$(dirname "$0")/../harness/lib.sh"
+need_root
+need bpftrace perf clang
+ROUNDS=${ROUNDS:-5}
+SECONDS_EACH=${SECONDS_EACH:-1}
+libc=$(ldd "$WORK/storm" | awk '/libc\.so\.6/ { print $3 }')
+clang -O2 -g -target bpf -c -o "$MADE/floor.bpf.o" tests/bench/floor.bpf.c
+cc -O2 -Wall -Wextra -o "$MADE/floor" tests/bench/floor.c -lbpf
+entry=$(nm -D --defined-only "$libc" | awk '$3 ~ /^malloc@@/ { print "0x" $1 }')
+
+# The file offset that allocsnoop probes for malloc, from its own list.
+probed=$("$SNOOP" list "$libc" | awk '$0 ~ /malloc/ { for (i = 1; i <= NF; i++) if ($i == "malloc") for (j = 1; j <= NF; j++)
+	if ($j ~ /^0x[0-9a-f]+$/) { print $j; exit } }')
+[ -n "$probed" ] || fail "allocsnoop list names no offset for malloc"
+
+byte_at() { # PID FILE FILE-OFFSET: one byte of text, as the process would execute it
+	local range perms start file
+	while read -r range perms start _ _ file; do
+		[ "$file" = "$2" ] && [[ $perms = *x* ]] || continue
+		dd if="/proc/$1/mem" bs=1 count=1 skip=$((0x${range%-*} - 0x$start + $3)) status=none | od -An -tx1 | tr -d ' '
+		return
+	done <"/proc/$1/maps"
+}
+
+trapped() { # PID FILE
+	[ "$(byte_at "$1" "$2" "$probed")" = cc ] || [ "$(byte_at "$1" "$2" "$entry")" = cc ]
+}
+
+# One measurement: fills `cpu` and `wall`, nanoseconds per iteration.
+measure() { # ROUND TRACER
+	local dir=$TMP/$1.$2 file tracer=
+	mkdir "$dir"
+	cp "$libc" "$dir/libc.so.6"
+	file=$dir/libc.so.6
+	gated env LD_LIBRARY_PATH="$dir" "$WORK/storm" "$SECONDS_EACH"
+	case $2 in
+	untraced) ;;
+	floor) background "$MADE/floor" "$MADE/floor.bpf.o" "$file" "$probed" "$TARGET" ;;
+	snoop-1) background "$SNOOP" -f json -o "$dir/json" -p "$TARGET" ;;
+	snoop-1000) background "$SNOOP" -f json -o "$dir/json" --sample-rate 1/1000 -p "$TARGET" ;;
+	bpftrace) background bpftrace -e "uprobe:$file:malloc { @[ustack] = sum(arg0); }" ;;
+	perf)
+		perf probe -q -x "$file" "allocsnoop_bench=malloc"
+		background perf record -q -g -e 'probe_libc:allocsnoop_bench' -p "$TARGET" -o "$dir/perf.data"
+		;;
+	esac >"$dir/out" 2>"$dir/err"
+	if [ "$2" != untraced ]; then
+		tracer=$BG
+		until_true 30 trapped "$TARGET" "$file" || {
+			show "$dir/out" "$dir/err"
+			fail "$2 places no probe"
+		}
+		! gone_or_zombie "$tracer" || fail "$2 has ended"
+	fi
+	release
+	until_true 60 gone_or_zombie "$TARGET" || fail "the loop does not end under $2"
+	wait "$TARGET" || fail "the loop fails under $2"
+	[ -z "$tracer" ] || {
+		kill -INT "$tracer" 2>/dev/null || :
+		until_true 30 gone_or_zombie "$tracer" || kill -KILL "$tracer"
+		wait "$tracer" 2>/dev/null || :
+	}
+	[ "$2" != perf ] || perf probe -q -d 'probe_libc:allocsnoop_bench'
+	case $2 in
+	snoop-*) losses_are_zero "$dir/json" ;;
+	esac
+	read -r cpu wall count < <(tail -n 1 "$TARGET_OUT")
+	if [ "$2" = snoop-1 ]; then
+		is_same "calls counted at rate 1" "$(site_sum "$dir/json" storm_leaf)" "$count $((count * 64))"
+		is_same "frames" "$(ask "$dir/json" 'at_site("storm_leaf")[] | callers[:4] | join(" ")')" \
+			"storm_leaf storm_mid storm_top main"
+	fi
+	rm -rf "$dir"
+}
+
+median() { # FILE FIELD
+	awk -v f="$2" '{ print $f }' "$1" | sort -g | sed -n "$(((ROUNDS + 1) / 2))p"
+}
+
+tracers=(untraced floor snoop-1 snoop-1000 bpftrace perf)
+declare -A says=(
+	[untraced]="untraced"
+	[floor]="empty probe (the floor)"
+	[snoop-1]="allocsnoop"
+	[snoop-1000]="allocsnoop --sample-rate 1/1000"
+	[bpftrace]="bpftrace @[ustack] = sum(arg0)"
+	[perf]="perf record -g"
+)
+perf probe -q -d 'probe_libc:allocsnoop_bench' 2>/dev/null || :
+for ((round = 1; round <= ROUNDS; round++)); do
+	for tracer in "${tracers[@]}"; do
+		measure "$round" "$tracer"
+		echo "$cpu $wall" >>"$TMP/$tracer.times"
+		printf 'round %d: %-32s %10s ns\n' "$round" "${says[$tracer]}" "$cpu" >&2
+	done
+done
+
+floor=$(median "$TMP/floor.times" 1)
+{
+	echo "malloc(64) and free in a loop, 4 frames, medians of $ROUNDS interleaved rounds of $SECONDS_EACH s"
+	echo "Linux $(uname -r), $(nproc) CPUs: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
+	printf '\n%-34s %12s %12s %10s\n' tracer 'CPU ns/iter' 'wall ns/iter' 'to floor'
+	for tracer in "${tracers[@]}"; do
+		cpu=$(median "$TMP/$tracer.times" 1)
+		printf '%-34s %12s %12s %10s\n' "${says[$tracer]}" "$cpu" "$(median "$TMP/$tracer.times" 2)" \
+			"$(awk -v a="$cpu" -v b="$floor" 'BEGIN { printf a / b < 0.1 ? "%.4f" : "%.2f", a / b }')"
+	done
+} | tee "$BUILD/bench.txt"
+
+over=0
+limit() { # WORDS A B FACTOR: A <= B * FACTOR
+	awk -v a="$2" -v b="$3" -v f="$4" 'BEGIN { exit !(a <= b * f) }' && return
+	echo "over the limit: $1 ($2 > $4 x $3)" >&2
+	over=1
+}
+limit "allocsnoop within 1.35 of the floor" "$(median "$TMP/snoop-1.times" 1)" "$floor" 1.35
+limit "allocsnoop at 1/1000 within 1.08 of the floor" "$(median "$TMP/snoop-1000.times" 1)" "$floor" 1.08
+limit "allocsnoop below bpftrace" "$(median "$TMP/snoop-1.times" 1)" "$(median "$TMP/bpftrace.times" 1)" 1
+exit $over

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# --help, --help-all, the manual page and -V tell of every option of the documented command line.
+. "$(dirname "$0")/../harness/lib.sh"
+[ -x "$SNOOP" ] || fail "no $SNOOP: run make"
+
+options='--pid --follow --cgroup --comm --user --event --probe --live --older --sample-rate --sample-bytes
+--max-overhead --min-size --max-size --duration --interval --format --output --value --by --top --focus --ignore
+--hide --lines --no-inlines --quiet --verbose --help --help-all --version'
+letters='p e l d i f o t q v h V'
+
+for way in --help -h --help-all; do
+	"$SNOOP" $way >"$TMP/help" 2>"$TMP/err"
+	[ ! -s "$TMP/err" ] || fail "$way writes to standard error"
+	for option in $options; do
+		grep -qE "^  (-[A-Za-z],|   ) $option( |$)" "$TMP/help" || fail "$way does not know $option"
+	done
+	for letter in $letters; do
+		grep -qE "^  -$letter, --" "$TMP/help" || fail "$way does not know -$letter"
+	done
+done
+"$SNOOP" --help-all | grep -q -- '--max-depth' || fail "--help-all misses an expert option"
+if "$SNOOP" --help | grep -q -- '--max-depth'; then fail "--help shows an expert option"; fi
+
+# -h wins wherever it stands among good options, and needs no root.
+"$SNOOP" -d 5s -p 1 -h >/dev/null
+"$SNOOP" list -h >/dev/null
+
+version=$(sed -n 's/.*ALLOCSNOOP_VERSION "\(.*\)".*/\1/p' include/allocsnoop.h)
+is_same "-V" "$("$SNOOP" -V)" "allocsnoop $version"
+is_same "--version" "$("$SNOOP" --version)" "allocsnoop $version"
+
+status=0
+"$SNOOP" --help >/dev/full 2>"$TMP/err" || status=$?
+is_same "status of --help on a full disk" "$status" 1
+grep -q '^allocsnoop: .*No space left' "$TMP/err" || fail "a full disk goes unsaid"
+
+page=$BUILD/allocsnoop.1
+[ -f "$page" ] || fail "no $page: run make"
+for option in $options; do
+	grep -qF "\\fB${option//-/\\-}\\fR" "$page" || fail "the manual page does not know $option"
+done
+if command -v groff >/dev/null; then
+	groff -man -Tutf8 -ww "$page" 2>"$TMP/err" >/dev/null
+	[ ! -s "$TMP/err" ] || { show "$TMP/err"; fail "groff complains about the manual page"; }
+fi

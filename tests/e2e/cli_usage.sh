@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Wrong command lines: status 2, one line that names option and value, and the remedy as a hint.
+. "$(dirname "$0")/../harness/lib.sh"
+[ -x "$SNOOP" ] || fail "no $SNOOP: run make"
+
+# usage 'WORDS' 'HINT' ARGS...: both are extended regular expressions, an empty HINT means none.
+usage() {
+	local words=$1 hint=$2
+	shift 2
+	refused 2 "$words" "$SNOOP" "$@"
+	if [ -n "$hint" ]; then
+		grep '^hint: ' "$TMP/refused.err" | grep -qE -- "$hint" || {
+			show "$TMP/refused.err"
+			fail "'$*': no hint with '$hint'"
+		}
+	else
+		! grep -q '^hint: ' "$TMP/refused.err" || fail "'$*': an unexpected hint"
+	fi
+}
+
+# Habits from other tools.
+usage "'-c': unknown option" '^hint: allocsnoop -- \./x$' -c ./x
+usage "'-c': unknown option" '^hint: allocsnoop -- \./x -a b$' -c ./x -a b
+usage "'-c': unknown option" '^hint: allocsnoop -- \./x$' -c./x
+usage "'sqlite3': unknown command" 'allocsnoop -- sqlite3 a\.db$' sqlite3 a.db
+usage "'help': unknown command" 'allocsnoop --help' help
+usage "'lst': unknown command" 'allocsnoop list' lst
+usage "--pid 'sqlite3': not a process id" 'pgrep .*sqlite3' -p sqlite3
+usage "'2': unknown command" 'allocsnoop -p 1,2,3$' -p 1 2 3
+
+# Near misses.
+usage "'--durration': unknown option" '--duration' --durration 5
+usage "'--sample-byte5': unknown option" '--sample-bytes' --sample-byte5=1
+usage "'--li': unknown option" '--live, --lines' --li
+usage "'-z': unknown option" '--help' -z
+usage "--by 'fnction': unknown" "'function'" --by fnction
+usage "--value 'x': unknown" 'alloc-bytes, alloc-count' --value x
+usage "--format 'xml': unknown" 'text, folded, json' -f xml
+
+# Bad values.
+usage "--pid '0': not a process id" '' -p 0
+usage "--pid '-5': not a process id" '' -p -5
+usage "--pid '99999999999': not a process id" '' -p 99999999999
+usage "--pid ''" '' -p ''
+usage "--pid 'x'" 'pgrep' -p 1,x
+usage "--duration '5x': not a duration" '200ms' -d 5x
+usage "--duration '0': must be above 0" '' -d 0
+usage "--interval '-1': not a duration" '10s' -i -1
+usage "--sample-rate '2'" '1/100' --sample-rate 2
+usage "--sample-rate '0'" '1/100' --sample-rate 0
+usage "--sample-rate 'nan'" '1/100' --sample-rate nan
+usage "--sample-bytes '0': must be above 0" '' --sample-bytes 0
+usage "--sample-bytes '1Q': not a size" '512K' --sample-bytes 1Q
+usage "--sample-bytes '99999999999G': size out of range" '' --sample-bytes 99999999999G
+usage "--max-depth '1001': must be at most 1000" '' --max-depth 1001
+usage "--top 'many': not a number" '20' -t many
+usage "--max-overhead 'x': not a percentage" 'none' --max-overhead x
+usage "--output '': must not be empty" '' -o ''
+usage "--user 'no such user': no such user" '' --user 'no such user' -- true
+usage "--quiet: takes no value" '' --quiet=3
+usage "--duration: needs a value: DUR" '' -d
+usage "--pid: needs a value: LIST" '' --pid
+usage "'--\?.2Jx': unknown option" '--help' $'--\033[2Jx'
+
+# What does not go together.
+usage "no COMMAND after '--'" '' --
+usage "--pid: not together with a COMMAND" '' -p 1 -- true
+usage "--user: needs a COMMAND" '' --user nobody
+usage "--min-size: above --max-size" '' --min-size 5 --max-size 4
+usage "--sample-rate: not together with --sample-bytes" '' --sample-rate 0.5 --sample-bytes 1K
+usage "--top: means nothing to --format json" '' -t 5 -f json
+usage "--duration: means nothing to 'list'" '' list -d 5
+usage "list: a FILE or --pid, not both" '' list -p 1 /bin/true
+usage "list: one FILE, not 'b' too" '' list a b
+
+# Known, but not there yet: none of them may silently do nothing.
+for option in -l --live '--older 5s' '--probe x:y(size=ARG1)' '--cgroup /x' '--comm x*' --follow '--focus x' \
+	'--ignore x' '--hide x' --lines --no-inlines '--max-overhead 5' '--max-overhead 0.5%' '-e mmap' \
+	'-e malloc,brk' '-e fault' '--by thread' '--by type' '--value live-bytes' '--value live-count' '-f pprof' \
+	'-f html' '-o x.html' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' doctor top; do
+	# Words of one option, split on purpose.
+	usage 'not yet in this version' '' $option -d 1s
+done
+for file in x.html x.pb.gz; do
+	[ ! -e "$file" ] || fail "a refused report was created: $file"
+done

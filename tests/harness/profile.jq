@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What tests ask of a JSON profile. The caller of the allocator is the first frame above frame 0 that
+# is not an operator new: where operator new ends in malloc it is a frame like any other.
+
+def bare: gsub("\\(anonymous namespace\\)::"; "") | sub("\\(.*$"; "") | sub("^__strdup$"; "strdup");
+def is_new: startswith("operator new");
+
+# Callers of the allocator, nearest first, without argument lists.
+def callers: [.frames[1:][].function | bare] | if length > 0 and (.[0] | is_new) then .[1:] else . end;
+def site: callers[0] // "";
+
+def count_bytes: "\(map(.alloc_count) | add // 0) \(map(.alloc_bytes) | add // 0)";
+def at_site($name): [.stacks[] | select(site == $name)];
+# Stacks whose callers begin with these names.
+def along($names): [.stacks[] | select(callers[:$names | length] == $names)];
+def of_comm($comm): [.stacks[] | select(.comm == $comm)];
+
+# What must hold for every profile; each line that comes out is a complaint.
+def unsound:
+	def complain($bad; $words): if $bad then $words else empty end;
+	(complain(.allocsnoop != 1; "no allocsnoop profile"),
+	 complain(.exact and ((.totals.alloc_count_se != 0) or (.totals.alloc_bytes_se != 0));
+		"exact, yet with a standard error"),
+	 complain(.exact and ((.stacks | map(.alloc_count) | add // 0) != .totals.alloc_count);
+		"the stacks' counts don't add up to the total"),
+	 complain(.exact and ((.stacks | map(.alloc_bytes) | add // 0) != .totals.alloc_bytes);
+		"the stacks' bytes don't add up to the total"),
+	 complain(any(.stacks[]; .truncated != (.end != "complete")); "truncated contradicts end"),
+	 complain(any(.stacks[]; .alloc_count > 0 and (.frames | length) == 0 and .end != "lost");
+		"a stack without frames"),
+	 complain(any(.stacks[].frames[].function; test("^(0x)?[0-9a-f]{6,}$"));
+		"a bare address for a name"));

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Building, grouping and sorting profiles; sums are compared with a second, quadratic way. */
+#include <math.h>
+
+#include "check.h"
+#include "hostile_profile.h"
+
+static void test_end_names(void)
+{
+	for (int i = 0; i < ALLOCSNOOP_END_MAX; i++) {
+		CHECK(allocsnoop__end_name(i) && *allocsnoop__end_name(i));
+		for (int k = 0; k < i; k++)
+			CHECK(strcmp(allocsnoop__end_name(i), allocsnoop__end_name(k)));
+	}
+	CHECK_STR(allocsnoop__end_name(ALLOCSNOOP_COMPLETE), "complete");
+	CHECK_STR(allocsnoop__end_name(ALLOCSNOOP_NO_TABLE), "no-table");
+	CHECK_STR(allocsnoop__end_name(12345), "unknown");
+}
+
+static void test_build(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+	char comm[] = "gone";
+	u64 bytes = TWO_63 + 1 + 4000 + 4096 + 100 + 90 + 80 + 1000 + 1000 + 12 + 11;
+
+	CHECK_EQ(p->samples.cnt, 11);
+	CHECK(p->info.alloc_bytes == bytes);
+	CHECK_EQ(p->info.alloc_count, 25);
+	CHECK_EQ(p->losses.cnt, 2);
+	CHECK_STR(p->losses.v[0].name, "stack_not_stored");
+	CHECK_EQ(p->losses.v[0].count, 7);
+	add_row(p, 1, comm, 99, 1, UINT64_MAX, FRAMES(p->samples.v[0].frames[0]));
+	memset(comm, 'x', sizeof(comm) - 1);
+	CHECK_STR(p->samples.v[p->samples.cnt - 1].comm, "gone");
+	profile__finish(p);
+	CHECK(p->info.alloc_bytes == UINT64_MAX); /* not wrapped */
+	CHECK(profile__total(p, ALLOCSNOOP_ALLOC_COUNT) == 26);
+	profile__free(p);
+	profile__free(NULL);
+}
+
+static void test_standard_error(void)
+{
+	struct allocsnoop_profile *p = sampled_profile(), *g;
+
+	CHECK(fabs(p->info.alloc_count_se - sqrt(132 * 9900.0)) < 1e-9);
+	g = profile__group(p, ALLOCSNOOP_BY_FILE);
+	CHECK_EQ(g->samples.cnt, 1);
+	CHECK_EQ(g->samples.v[0].sampled_count, 132);
+	CHECK(g->samples.v[0].alloc_count_var == 132 * 9900.0);
+	CHECK(g->info.alloc_count_se == p->info.alloc_count_se);
+	profile__free(p);
+	CHECK_STR(g->samples.v[0].frames[0]->module, "/opt/prog"); /* nothing shared with p */
+	CHECK_STR(g->info.target, "prog (pid 7)");
+	profile__free(g);
+}
+
+static const struct allocsnoop_sample *find(const struct allocsnoop_profile *p, const char *comm,
+					    u64 stack_id, u32 pid)
+{
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		const struct allocsnoop_sample *s = &p->samples.v[i];
+
+		if (!strcmp(s->comm, comm) && s->stack_id == stack_id && s->pid == pid)
+			return s;
+	}
+	return NULL;
+}
+
+static void test_by_stack(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+	struct allocsnoop_profile *g = profile__group(p, ALLOCSNOOP_BY_STACK);
+	const struct allocsnoop_sample *s = find(g, HOSTILE_COMM, 1, 0);
+
+	CHECK_EQ(g->samples.cnt, 10);
+	CHECK(s && s->alloc_bytes == TWO_63 + 4001 && s->alloc_count == 7 && s->pid_cnt == 2);
+	CHECK(s && s->frame_cnt == 3 && s->size_low == 1000 && s->size_high == (TWO_63 + 1) / 3);
+	s = find(g, "rec", 3, 12);
+	CHECK(s && s->truncated && s->end == ALLOCSNOOP_TRUNCATED && s->pid_cnt == 1);
+	profile__free(g);
+
+	g = profile__group(p, ALLOCSNOOP_BY_PROCESS);
+	CHECK_EQ(g->samples.cnt, 11);
+	CHECK(find(g, HOSTILE_COMM, 1, 10) && find(g, HOSTILE_COMM, 1, 11));
+	profile__free(g);
+
+	g = profile__sum_processes(p);
+	CHECK_EQ(g->samples.cnt, 5);
+	s = find(g, "rec", 0, 14);
+	CHECK(s && s->alloc_bytes == 1023 && !s->frame_cnt && !s->truncated);
+	profile__free(g);
+	profile__free(p);
+}
+
+/* The caller is the one behind operator new. */
+static void test_by_function(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+	struct allocsnoop_profile *g = profile__group(p, ALLOCSNOOP_BY_FUNCTION);
+	const struct allocsnoop_sample *s;
+	size_t found = 0, unknown = 0;
+
+	for (size_t i = 0; i < g->samples.cnt; i++) {
+		s = &g->samples.v[i];
+		unknown += s->frame_cnt < 2;
+		if (s->frame_cnt < 2 ||
+		    strcmp(s->frames[1]->function, "std::vector<int>::push_back(int&&)"))
+			continue;
+		found++;
+		if (!strcmp(s->allocator, "malloc")) {
+			CHECK_EQ(s->alloc_bytes, 2000);
+			CHECK_EQ(s->pid_cnt, 2);
+			CHECK_EQ(s->frame_cnt, 2);
+			CHECK_EQ(s->frames[1]->offset, 0);
+			CHECK_EQ(s->frames[1]->line, 0);
+		}
+	}
+	CHECK_EQ(found, 2);   /* malloc and the pool */
+	CHECK_EQ(unknown, 1); /* the lost stack */
+	profile__free(g);
+	profile__free(p);
+}
+
+static void test_by_size(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+	struct allocsnoop_profile *g = profile__group(p, ALLOCSNOOP_BY_SIZE);
+	size_t found = 0;
+
+	for (size_t i = 0; i < g->samples.cnt; i++) {
+		const struct allocsnoop_sample *s = &g->samples.v[i];
+
+		if (s->size_low != 100)
+			continue;
+		found++; /* 1 x 100 and 10 x 100 */
+		CHECK_EQ(s->size_high, 100);
+		CHECK_EQ(s->alloc_count, 11);
+		CHECK_EQ(s->frame_cnt, 0);
+		CHECK(!s->truncated);
+	}
+	CHECK_EQ(found, 1);
+	profile__free(g);
+	profile__free(p);
+}
+
+static u64 random_u64(u64 *state)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return *state >> 33;
+}
+
+static struct allocsnoop_profile *random_profile(size_t rows, u32 stacks)
+{
+	static const char *const comms[] = { "a", "b", "c" };
+	struct allocsnoop_profile *p = profile__new();
+	const struct allocsnoop_frame *m = frame(p, "malloc", "libc", 1);
+	u64 seed = 1;
+
+	for (size_t i = 0; i < rows; i++) {
+		u64 id = random_u64(&seed) % stacks + 1;
+		u32 pid = 1 + (u32)(random_u64(&seed) % 5);
+
+		add_row(p, pid, comms[random_u64(&seed) % 3], id, 1 + random_u64(&seed) % 9,
+			random_u64(&seed) % 1000, FRAMES(m));
+	}
+	profile__finish(p);
+	return p;
+}
+
+static void check_row(const struct allocsnoop_profile *p, const struct allocsnoop_sample *row)
+{
+	u64 bytes = 0, count = 0;
+	u32 pids = 0;
+
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		const struct allocsnoop_sample *s = &p->samples.v[i];
+
+		if (strcmp(s->comm, row->comm) || s->stack_id != row->stack_id)
+			continue;
+		bytes += s->alloc_bytes;
+		count += s->alloc_count;
+		pids |= 1u << s->pid;
+	}
+	CHECK_EQ(row->alloc_bytes, bytes);
+	CHECK_EQ(row->alloc_count, count);
+	CHECK_EQ(row->pid_cnt, __builtin_popcount(pids));
+	CHECK_EQ(row->pid, row->pid_cnt == 1 ? __builtin_ctz(pids) : 0);
+}
+
+static void test_sums(void)
+{
+	struct allocsnoop_profile *p = random_profile(3000, 200);
+	struct allocsnoop_profile *g = profile__group(p, ALLOCSNOOP_BY_STACK);
+
+	for (size_t i = 0; i < g->samples.cnt; i++)
+		check_row(p, &g->samples.v[i]);
+	profile__finish(g);
+	CHECK_EQ(g->info.alloc_bytes, p->info.alloc_bytes);
+	CHECK_EQ(g->info.alloc_count, p->info.alloc_count);
+	profile__free(g);
+	profile__free(p);
+}
+
+/* Enough rows that a quadratic way of grouping would be felt. */
+static void test_many(void)
+{
+	struct allocsnoop_profile *p = profile__new(), *g;
+	const struct allocsnoop_frame *m = frame(p, "malloc", "libc", 1);
+
+	for (u64 i = 0; i < 200000; i++)
+		add_row(p, 1, "x", i % 100000, 1, i, FRAMES(m));
+	g = profile__group(p, ALLOCSNOOP_BY_STACK);
+	CHECK_EQ(g->samples.cnt, 100000);
+	profile__sort(g, ALLOCSNOOP_ALLOC_BYTES);
+	CHECK_EQ(g->samples.v[0].alloc_bytes, 99999 + 199999);
+	CHECK_EQ(g->samples.v[99999].alloc_bytes, 100000);
+	profile__free(g);
+	profile__free(p);
+}
+
+static void test_sort(void)
+{
+	struct allocsnoop_profile *p = random_profile(500, 500);
+
+	for (int value = ALLOCSNOOP_ALLOC_BYTES; value <= ALLOCSNOOP_LIVE_COUNT; value++) {
+		profile__sort(p, value);
+		for (size_t i = 1; i < p->samples.cnt; i++)
+			CHECK(sample__value(&p->samples.v[i - 1], value) >=
+			      sample__value(&p->samples.v[i], value));
+	}
+	profile__free(p);
+}
+
+/* Rows of equal value come in the order of their names, however they came in. */
+static void test_sort_ties(void)
+{
+	static const char *const names[] = { "c", "a", "d", "b" };
+	struct allocsnoop_profile *p = profile__new();
+	const struct allocsnoop_frame *m = frame(p, "malloc", "libc", 1);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		add_row(p, 1, "x", i, 1, 10, FRAMES(m, frame(p, names[i], "", 0)));
+	add_row(p, 1, "x", 9, 5, 10, FRAMES(m));
+	profile__sort(p, ALLOCSNOOP_ALLOC_BYTES);
+	CHECK_EQ(p->samples.v[0].alloc_count, 5);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		CHECK_EQ(p->samples.v[1 + i].frames[1]->function[0], 'a' + (char)i);
+	profile__free(p);
+}
+
+int main(void)
+{
+	test_end_names();
+	test_build();
+	test_standard_error();
+	test_by_stack();
+	test_by_function();
+	test_by_size();
+	test_sums();
+	test_many();
+	test_sort();
+	test_sort_ties();
+	return check__done();
+}

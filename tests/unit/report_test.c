@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The writers on a hostile profile. Text, folded and JSON are compared byte for byte with
+ * tests/golden/ (GOLDEN_UPDATE=1 rewrites those; look at the difference before you commit it); what
+ * they promise is checked by somebody else: JSON by jq, UTF-8 by iconv(3), folded by its grammar.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <iconv.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "check.h"
+#include "hostile_profile.h"
+#include "report/writer.h"
+
+struct report {
+	char *text;
+	size_t size;
+};
+
+/* As the library does it: group, sort, write. */
+static struct report write_report(const struct allocsnoop_profile *p, const char *format,
+				  enum allocsnoop_by by, enum allocsnoop_value value, u32 top)
+{
+	const struct allocsnoop_report_opts opts = {
+		.sz = sizeof(opts), .value = value, .by = by, .top = top
+	};
+	struct allocsnoop_profile *g = profile__group(p, by);
+	struct report r = { 0 };
+	FILE *out = open_memstream(&r.text, &r.size);
+
+	profile__sort(g, value);
+	CHECK_EQ(writer__find(format)->write(g, &opts, out), 0);
+	fclose(out);
+	profile__free(g);
+	return r;
+}
+
+/* ---- golden files ---- */
+
+static struct report read_file(const char *path)
+{
+	struct report r = { 0 };
+	FILE *in = fopen(path, "r"), *out = open_memstream(&r.text, &r.size);
+	int c;
+
+	while (in && (c = fgetc(in)) != EOF)
+		fputc(c, out);
+	if (in)
+		fclose(in);
+	fclose(out);
+	return r;
+}
+
+static void write_file(const char *path, const struct report *r)
+{
+	FILE *out = fopen(path, "w");
+
+	if (!out)
+		abort();
+	fwrite(r->text, 1, r->size, out);
+	fclose(out);
+}
+
+static void check_golden(const char *name, const struct report *r)
+{
+	struct report want;
+	char path[256];
+
+	snprintf(path, sizeof(path), "tests/golden/%s", name);
+	if (getenv("GOLDEN_UPDATE"))
+		write_file(path, r);
+	want = read_file(path);
+	if (want.size != r->size || memcmp(want.text, r->text, r->size)) {
+		check_failures++;
+		fprintf(stderr, "%s differs; got:\n%s", path, r->text);
+	}
+	free(want.text);
+}
+
+/* ---- what holds for every report ---- */
+
+static void check_utf8(const struct report *r)
+{
+	iconv_t cd = iconv_open("UTF-32LE", "UTF-8");
+	char *in = r->text, *buf = malloc(r->size * 4 + 16), *out = buf;
+	size_t in_left = r->size, out_left = r->size * 4 + 16;
+
+	CHECK(cd != (iconv_t)-1 && buf);
+	CHECK(iconv(cd, &in, &in_left, &out, &out_left) != (size_t)-1 && !in_left);
+	iconv_close(cd);
+	free(buf);
+}
+
+/* Nothing that a terminal obeys, apart from the end of a line. */
+static void check_printable(const struct report *r)
+{
+	for (size_t i = 0; i < r->size; i++) {
+		u8 c = (u8)r->text[i], next = i + 1 < r->size ? (u8)r->text[i + 1] : 0;
+
+		CHECK(c == '\n' || (c >= 0x20 && c != 0x7f));
+		CHECK(!(c == 0xc2 && next < 0xa0));
+	}
+}
+
+static void check_report(const struct allocsnoop_profile *p, const char *format,
+			 enum allocsnoop_by by, const char *golden)
+{
+	struct report r = write_report(p, format, by, ALLOCSNOOP_ALLOC_BYTES, 0);
+
+	check_utf8(&r);
+	check_printable(&r);
+	check_golden(golden, &r);
+	free(r.text);
+}
+
+static const struct {
+	const char *format;
+	enum allocsnoop_by by;
+	const char *golden;
+} reports[] = {
+	{ "text", ALLOCSNOOP_BY_STACK, "stack.txt" },
+	{ "text", ALLOCSNOOP_BY_FUNCTION, "function.txt" },
+	{ "text", ALLOCSNOOP_BY_FILE, "file.txt" },
+	{ "text", ALLOCSNOOP_BY_PROCESS, "process.txt" },
+	{ "text", ALLOCSNOOP_BY_SIZE, "size.txt" },
+	{ "folded", ALLOCSNOOP_BY_STACK, "stack.folded" },
+	{ "folded", ALLOCSNOOP_BY_PROCESS, "process.folded" },
+	{ "folded", ALLOCSNOOP_BY_SIZE, "size.folded" },
+	{ "json", ALLOCSNOOP_BY_STACK, "stack.json" },
+	{ "json", ALLOCSNOOP_BY_PROCESS, "process.json" },
+	{ "json", ALLOCSNOOP_BY_FUNCTION, "function.json" },
+};
+
+static void test_reports(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+
+	for (size_t i = 0; i < ARRAY_SIZE(reports); i++)
+		check_report(p, reports[i].format, reports[i].by, reports[i].golden);
+	profile__free(p);
+}
+
+static void test_sampled(void)
+{
+	struct allocsnoop_profile *p = sampled_profile();
+
+	check_report(p, "text", ALLOCSNOOP_BY_STACK, "sampled.txt");
+	check_report(p, "json", ALLOCSNOOP_BY_STACK, "sampled.json");
+	profile__free(p);
+}
+
+static void test_empty(void)
+{
+	struct allocsnoop_profile *p = profile__new();
+
+	check_report(p, "text", ALLOCSNOOP_BY_STACK, "empty.txt");
+	check_report(p, "json", ALLOCSNOOP_BY_STACK, "empty.json");
+	check_report(p, "folded", ALLOCSNOOP_BY_STACK, "empty.folded");
+	profile__free(p);
+}
+
+static void test_top(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+	struct report r = write_report(p, "text", ALLOCSNOOP_BY_STACK, ALLOCSNOOP_ALLOC_COUNT, 2);
+
+	check_golden("top.txt", &r);
+	CHECK(strstr(r.text, "the first 2 of 10"));
+	CHECK(strstr(r.text, "8 more rows not shown"));
+	free(r.text);
+	profile__free(p);
+}
+
+/* An interpreter's stack: three functions that take turns, and one that calls itself. */
+static void test_recursion(void)
+{
+	struct allocsnoop_profile *p = profile__new();
+	const struct allocsnoop_frame *f[100] = { frame(p, "malloc", "libc.so.6", 1) };
+	static const char *const turns[] = { "eval", "call", "vector" };
+	struct report r;
+
+	for (size_t i = 0; i < 60; i++)
+		f[1 + i] = frame(p, turns[i % 3], "/usr/bin/python3", i);
+	for (size_t i = 0; i < 30; i++)
+		f[61 + i] = frame(p, "walk", "/usr/bin/python3", i);
+	f[91] = frame(p, "eval", "/usr/bin/python3", 0); /* twice isn't worth a mark */
+	f[92] = frame(p, "main", "/usr/bin/python3", 0);
+	f[93] = frame(p, "eval", "/usr/bin/python3", 0);
+	f[94] = frame(p, "main", "/usr/bin/python3", 0);
+	add_row(p, 1, "python3", 1, 1, 1, f);
+	profile__finish(p);
+	r = write_report(p, "text", ALLOCSNOOP_BY_STACK, ALLOCSNOOP_ALLOC_BYTES, 0);
+	check_golden("recursion.txt", &r);
+	CHECK(strstr(r.text, "[these 3 frames x 20]\n"));
+	CHECK(strstr(r.text, " walk x 30 "));
+	free(r.text);
+	profile__free(p);
+}
+
+static void test_live(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+	struct report r;
+
+	p->info.mode = "live";
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		p->samples.v[i].live_count = i;
+		p->samples.v[i].live_bytes = i * 1000;
+	}
+	profile__finish(p);
+	r = write_report(p, "text", ALLOCSNOOP_BY_STACK, ALLOCSNOOP_LIVE_BYTES, 3);
+	check_golden("live.txt", &r);
+	free(r.text);
+	r = write_report(p, "folded", ALLOCSNOOP_BY_STACK, ALLOCSNOOP_LIVE_COUNT, 0);
+	CHECK(strstr(r.text, "main;deep_rec;deep_rec;deep_rec;deep_rec;malloc 2\n"));
+	free(r.text);
+	profile__free(p);
+}
+
+/* ---- folded ---- */
+
+/* What flamegraph.pl takes for a value: the digits after the last blank. Cuts it off. */
+static bool cut_value(char *line, u64 *value)
+{
+	char *space = strrchr(line, ' ');
+	size_t digits;
+
+	if (!space)
+		return false;
+	digits = strspn(space + 1, "0123456789");
+	if (!digits)
+		return false;
+	*value = strtoull(space + 1, NULL, 10);
+	if (space[1 + digits] == '.')
+		digits += 1 + strspn(space + 2 + digits, "0123456789");
+	if (space[1 + digits])
+		return false;
+	*space = '\0';
+	return true;
+}
+
+static u64 check_folded_line(char *line)
+{
+	u64 value = 0, second;
+	size_t len = strlen(line);
+
+	CHECK(len && line[len - 1] >= '0' && line[len - 1] <= '9');
+	CHECK(cut_value(line, &value));
+	CHECK(value > 0);
+	CHECK(!cut_value(line, &second)); /* would read as a difference of two profiles */
+	CHECK(*line && *line != ';' && !strstr(line, ";;") && line[strlen(line) - 1] != ';');
+	return value;
+}
+
+static void test_folded(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+	struct report r = write_report(p, "folded", ALLOCSNOOP_BY_STACK, ALLOCSNOOP_ALLOC_BYTES, 0);
+	u64 sum = 0;
+	size_t lines = 0;
+
+	CHECK(strstr(r.text, "rec;[truncated];deep_rec;deep_rec;malloc 100\n"));
+	CHECK(strstr(r.text, "rec;[no-table];NNNN"));
+	CHECK(strstr(r.text, "[unknown];[lost];malloc 80\n"));
+	CHECK(strstr(
+		r.text,
+		"std::vector<int>::push_back(int&&);operator new(unsigned long);malloc 2000\n"));
+	for (char *line = strtok(r.text, "\n"); line; line = strtok(NULL, "\n")) {
+		sum += check_folded_line(line);
+		lines++;
+	}
+	CHECK(sum == p->info.alloc_bytes);
+	CHECK_EQ(lines, 8); /* 10 rows: one of value 0, two with equal names */
+	free(r.text);
+	profile__free(p);
+}
+
+/* ---- JSON ---- */
+
+static void check_jq(const char *path, const char *filter, const char *want)
+{
+	char command[4096], got[4096] = "";
+	FILE *pipe;
+	size_t len;
+
+	snprintf(command, sizeof(command), "jq -rc '%s' %s", filter, path);
+	pipe = popen(command, "r");
+	len = fread(got, 1, sizeof(got) - 1, pipe);
+	CHECK_EQ(pclose(pipe), 0);
+	if (len && got[len - 1] == '\n')
+		got[len - 1] = '\0';
+	if (strcmp(got, want)) {
+		check_failures++;
+		fprintf(stderr, "jq '%s' says '%s', not '%s'\n", filter, got, want);
+	}
+}
+
+static void check_json_values(const char *path)
+{
+	check_jq(path, ".allocsnoop, .mode, .exact, .sampling, .duration_ns, .events",
+		 "1\nalloc\ntrue\n{\"kind\":\"all\",\"value\":1}\n12345678901\n26");
+	check_jq(path, ".totals | .alloc_count, .alloc_count_se, .failed_count", "25\n0\n2");
+	check_jq(path, ".losses | keys", "[\"ring\\\"full\",\"stack_not_stored\"]");
+	check_jq(path, ".processes[0] | [.pid, .exited, .exe]", "[10,true,\"/opt/\\n\"]");
+	check_jq(path, ".stacks | length", "10");
+	check_jq(path, ".stacks[0] | [.pid, .pids, .truncated, .end, .type, .allocator]",
+		 "[0,2,false,\"complete\",\"\",\"malloc\"]");
+	check_jq(path, ".stacks[0].comm", "ev;il\n\x1b[31m \"q\" \\ \xef\xbf\xbd</script>");
+	check_jq(path, ".stacks[0].frames[1] | .function, .file, .line",
+		 "f<\"a\\b\">;g\r\n\x1b]0;t\x07\x7f\xc2\x9b"
+		 "31m\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+		 "\xe2\x82\xac</script>\nnull\n0");
+	check_jq(path, "[.stacks[] | select(.truncated) | .end] | sort",
+		 "[\"anonymous\",\"lost\",\"no-table\",\"truncated\"]");
+	check_jq(path,
+		 ".stacks[] | select(.type != \"\") | .type, .frames[1].line, .frames[1].file",
+		 "struct \"node\"\n42\n/src/über/vec.cc");
+	check_jq(path, "[.stacks[].frames[].function | length] | max", "5000");
+	check_jq(path, "[.stacks[].alloc_count] | add", "25");
+	check_jq(path, "[.. | numbers | select(. < 0)] | length", "0");
+}
+
+static bool have_jq(void)
+{
+	return system("command -v jq >/dev/null 2>&1") == 0;
+}
+
+static void test_json(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+	struct report r = write_report(p, "json", ALLOCSNOOP_BY_STACK, ALLOCSNOOP_ALLOC_BYTES, 0);
+	char path[] = "/tmp/allocsnoop-report-XXXXXX";
+	int fd = mkstemp(path);
+
+	/* jq reads numbers as doubles; these must be right to the last digit. */
+	CHECK(strstr(r.text, "\"alloc_bytes\": 9223372036854779809, \"live_count\""));
+	CHECK(strstr(r.text, "\"offset\": 18446744073709551615,"));
+	CHECK(strstr(r.text, "\"ring\\\"full\": 18446744073709551615"));
+	if (fd >= 0)
+		close(fd);
+	write_file(path, &r);
+	check_json_values(path);
+	unlink(path);
+	free(r.text);
+	profile__free(p);
+}
+
+static void test_json_reals(void)
+{
+	struct allocsnoop_profile *p = sampled_profile();
+	struct report r;
+
+	p->samples.v[0].alloc_bytes_var = INFINITY;
+	p->samples.v[1].alloc_bytes_var = NAN;
+	r = write_report(p, "json", ALLOCSNOOP_BY_STACK, ALLOCSNOOP_ALLOC_BYTES, 0);
+	CHECK(strstr(r.text, "{\"kind\": \"rate\", \"value\": 0.01}"));
+	CHECK(strstr(r.text, "\"alloc_bytes_se\": null}"));
+	CHECK(!strstr(r.text, "inf") && !strstr(r.text, "nan"));
+	free(r.text);
+	profile__free(p);
+}
+
+/* ---- surroundings ---- */
+
+/* Makes the locale in a directory of our own when the machine doesn't have it. */
+static bool set_comma_locale(char *dir)
+{
+	char command[512];
+
+	if (setlocale(LC_ALL, "de_DE.UTF-8"))
+		return true;
+	snprintf(command, sizeof(command),
+		 "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", dir);
+	if (system(command))
+		return false;
+	setenv("LOCPATH", dir, 1);
+	return setlocale(LC_ALL, "de_DE.UTF-8");
+}
+
+static void test_locale(void)
+{
+	char dir[] = "/tmp/allocsnoop-locale-XXXXXX", number[16], command[64];
+
+	if (!mkdtemp(dir))
+		abort();
+	if (set_comma_locale(dir)) {
+		snprintf(number, sizeof(number), "%.1f", 1.5);
+		CHECK_STR(number, "1,5"); /* else the comparison below means nothing */
+		test_reports();
+		test_sampled();
+		test_json_reals();
+		snprintf(number, sizeof(number), "%.1f", 1.5);
+		CHECK_STR(number, "1,5"); /* the caller's locale was given back */
+	} else {
+		puts("no locale de_DE.UTF-8: reports under a decimal comma not checked");
+	}
+	setlocale(LC_ALL, "C");
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	CHECK_EQ(system(command), 0);
+}
+
+static void check_full(const char *format, size_t buf_size)
+{
+	const struct allocsnoop_report_opts opts = { .sz = sizeof(opts) };
+	struct allocsnoop_profile *p = hostile_profile();
+	FILE *out = fopen("/dev/full", "w");
+
+	setvbuf(out, NULL, buf_size ? _IOFBF : _IONBF, buf_size);
+	CHECK_EQ(writer__find(format)->write(p, &opts, out), -ENOSPC);
+	CHECK_STR(err__msg(), "cannot write the report: No space left on device");
+	fclose(out);
+	profile__free(p);
+}
+
+static void test_full_disk(void)
+{
+	for (size_t i = 0; writers[i]; i++) {
+		check_full(writers[i]->name, 0);
+		check_full(writers[i]->name, 4096);
+		check_full(writers[i]->name, 1 << 20);
+	}
+}
+
+static void test_find(void)
+{
+	CHECK(writer__find("text") == &writer_text);
+	CHECK(writer__find("folded") == &writer_folded);
+	CHECK(writer__find("json") == &writer_json);
+	CHECK(!writer__find("pprofx") && !writer__find(""));
+}
+
+int main(void)
+{
+	test_find();
+	test_reports();
+	test_sampled();
+	test_empty();
+	test_top();
+	test_recursion();
+	test_live();
+	test_folded();
+	test_json_reals();
+	test_full_disk();
+	test_locale();
+	if (have_jq())
+		test_json();
+	else
+		puts("jq is not installed: JSON not checked");
+	if (!check_failures && !have_jq())
+		return 77;
+	return check__done();
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Runs in the guest, in busybox's shell. What can be judged here prints `VM ok NAME` or `VM FAIL NAME why`;
+# profiles are sent to the host, which has jq.
+
+ok() {
+	echo "VM ok $1"
+}
+
+bad() { # NAME WHY
+	echo "VM FAIL $1 $2"
+}
+
+send() { # FILE: base64 between two lines, under its own name
+	echo "VM file $(basename "$1")"
+	[ ! -e "$1" ] || base64 "$1"
+	echo "VM file end"
+}
+
+# finished NAME STATUS WANTED: sends what NAME left behind, too.
+finished() {
+	if [ "$2" = "$3" ]; then
+		ok "$1-status"
+	else
+		bad "$1-status" "is $2, not $3: $(tail -n 1 "$1.err")"
+	fi
+	for part in json out err; do
+		send "$1.$part"
+	done
+}
+
+wait_for() { # FILE WORD: at most 60 s
+	n=0
+	until grep -q "$2" "$1" 2>/dev/null; do
+		n=$((n + 1))
+		[ "$n" -lt 600 ] || return 1
+		sleep 0.1
+	done
+}
+
+by_command() { # NAME WORKLOAD
+	status=0
+	allocsnoop -f json -o "$1.json" -- "/work/$2" </dev/null >"$1.out" 2>"$1.err" || status=$?
+	finished "$1" "$status" 0
+}
+
+by_pid() { # NAME WORKLOAD: the workload stands at its gate until its probes are in place
+	status=0
+	mkfifo "$1.gate"
+	GO_FIFO=$1.gate "/work/$2" >"$1.out" </dev/null &
+	target=$!
+	wait_for "$1.out" ready || bad "$1" "the workload does not come to its gate"
+	allocsnoop -f json -o "$1.json" -p "$target" </dev/null >/dev/null 2>"$1.err" &
+	snoop=$!
+	wait_for "$1.err" tracing || bad "$1" "allocsnoop does not begin"
+	echo go 1<>"$1.gate" >&1
+	wait "$target"
+	wait "$snoop" || status=$?
+	finished "$1" "$status" 0
+}
+
+# A program that makes processes and threads ends under the tracer as it does without it.
+unharmed() { # NAME PROGRAM [ARGUMENTS]
+	name=$1
+	shift
+	"$@" </dev/null >plain 2>&1
+	plain=$?
+	allocsnoop -q -f json -o "$name.json" -- "$@" </dev/null >traced 2>"$name.err"
+	traced=$?
+	if [ "$plain" = "$traced" ] && cmp -s plain traced; then
+		ok "$name"
+	else
+		bad "$name" "status $traced, not $plain: $(tail -n 1 "$name.err")"
+	fi
+}
+
+echo "VM kernel $(uname -r)"
+if [ -r /sys/kernel/btf/vmlinux ]; then
+	ok btf
+else
+	bad btf "no /sys/kernel/btf/vmlinux"
+fi
+by_command matrix api_matrix
+by_pid matrix_pid api_matrix
+by_command threads8 threads8
+unharmed fork /work/launch_tree fork 20
+unharmed vfork /work/launch_tree vfork 20
+unharmed spawn /work/launch_tree spawn 20
+unharmed threads /work/launch_threads join 20
+unharmed exec-by-thread /work/launch_threads exec 3

@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The main job on the oldest kernel we promise: Debian's 6.1, emulated by qemu, with an initramfs of the
+# built tool, its libraries and a few workloads. What the guest runs is in guest.sh; it sends the profiles
+# over the serial line and they are judged here, by the same questions as everywhere else. Exit 0: all
+# right, 1: not, 77: no qemu or no kernel to be had here (the last line says which).
+. "$(dirname "$0")/../harness/lib.sh"
+need_root
+need qemu-system-x86_64 busybox cpio dpkg-deb jq
+
+VM=$BUILD/vm
+ROOT=$TMP/root
+LOG=$VM/serial.log
+LIMIT=${VM_TIMEOUT:-420} # seconds; about 20 of them are the boot
+WORKLOADS=(api_matrix threads8 direct_caller launch_tree launch_threads)
+failures=0
+mkdir -p "$VM"
+
+# ---- the kernel: unpacked from its package, nothing is installed ----
+
+kernel_package() { # the name with the version in it: the meta package depends on it
+	apt-cache depends linux-image-cloud-amd64 2>/dev/null |
+		sed -nE 's/^ *Depends: (linux-image-6\.1\.[^ ]*-cloud-amd64).*/\1/p' | head -n 1
+}
+
+fetch_kernel() {
+	local name
+	name=$(kernel_package)
+	[ -n "$name" ] || { apt-get update -qq >/dev/null 2>&1 && name=$(kernel_package); } || :
+	[ -n "$name" ] || skip "apt knows no linux-image-6.1*-cloud-amd64"
+	rm -rf "$VM/unpack"
+	mkdir -p "$VM/unpack"
+	(cd "$VM/unpack" && apt-get download -qq "$name" 2>"$VM/apt.log") ||
+		skip "apt cannot download $name: $(tail -n 1 "$VM/apt.log")"
+	dpkg-deb --fsys-tarfile "$VM"/unpack/*.deb | tar -x -C "$VM/unpack" --wildcards './boot/vmlinuz-*'
+	mv "$VM"/unpack/boot/vmlinuz-* "$VM/vmlinuz"
+	rm -rf "$VM/unpack"
+	echo "$name" >"$VM/kernel"
+}
+
+# ---- the initramfs ----
+
+# add_program FILE TO: the file and every library that it loads, where it looks for them.
+add_program() {
+	local lib
+	install -D "$1" "$ROOT$2"
+	while read -r lib; do
+		[ -e "$ROOT$lib" ] || install -D "$(realpath "$lib")" "$ROOT$lib"
+	done < <(ldd "$1" | grep -oE '/[^ ]+' || :)
+}
+
+make_initramfs() {
+	local name
+	mkdir -p "$ROOT"/{bin,proc,sys,dev,tmp,etc,work,root}
+	file_is_static "$(command -v busybox)" || skip "busybox is not a static one (package busybox-static)"
+	install "$(command -v busybox)" "$ROOT/bin/busybox"
+	add_program "$SNOOP" /bin/allocsnoop
+	for name in "${WORKLOADS[@]}"; do
+		[ -x "$WORK/$name" ] || fail "no $WORK/$name: run make tests"
+		add_program "$WORK/$name" "/work/$name"
+	done
+	echo root:x:0:0:root:/root:/bin/sh >"$ROOT/etc/passwd"
+	install "$TREE/tests/vm/init" "$ROOT/init"
+	install -m 644 "$TREE/tests/vm/guest.sh" "$ROOT/guest.sh"
+	(cd "$ROOT" && find . | cpio --quiet -o -H newc -R 0:0 | gzip -1) >"$VM/initramfs.gz"
+}
+
+file_is_static() {
+	! ldd "$1" >/dev/null 2>&1
+}
+
+boot() {
+	local status=0
+	: >"$LOG"
+	timeout -k 5 "$LIMIT" qemu-system-x86_64 -accel tcg -cpu max -m 1G -smp 2 -no-reboot -nic none \
+		-display none -monitor none -serial "file:$LOG" -kernel "$VM/vmlinuz" -initrd "$VM/initramfs.gz" \
+		-append "console=ttyS0 panic=-1 quiet loglevel=3 mitigations=off" </dev/null >"$VM/qemu.log" 2>&1 || status=$?
+	tr -d '\r' <"$LOG" >"$TMP/serial"
+	grep -q '^VM end$' "$TMP/serial" && return
+	tail -n 25 "$TMP/serial" "$VM/qemu.log" >&2
+	fail "the guest did not come to its end (qemu: status $status, limit $LIMIT s)"
+}
+
+# ---- what came back ----
+
+# Files lie between `VM file NAME` and `VM file end`, in base64; the console may add lines of its own.
+unpack_files() {
+	local line name=
+	mkdir -p "$TMP/files"
+	while read -r line; do
+		case $line in
+		'VM file end') name= ;;
+		'VM file '*) name=${line##* } ;;
+		*) [ -z "$name" ] || ! [[ $line =~ ^[A-Za-z0-9+/]+=*$ ]] || echo "$line" >>"$TMP/files/$name.b64" ;;
+		esac
+	done <"$TMP/serial"
+	for name in "$TMP"/files/*.b64; do
+		base64 -d "$name" >"${name%.b64}"
+	done
+}
+
+# judge NAME COMMAND...: COMMAND in a shell of its own, so that its fail() ends only this one.
+judge() {
+	local name=$1
+	shift
+	if (trap - EXIT && "$@") 2>"$TMP/why"; then
+		echo "ok $name"
+		return
+	fi
+	failures=$((failures + 1))
+	echo "FAIL $name: $(head -n 1 "$TMP/why")"
+	show "$TMP/files/${name//-/_}.err"
+}
+
+judge_matrix() { # PROFILE TRUTH
+	sound "$1"
+	as_expected "$1" "$2"
+	losses_are_zero "$1"
+	stack_is "$1" "s_malloc main" 7 707
+}
+
+judge_threads() {
+	sound "$1"
+	site_is "$1" thread_work 400000 1600000
+	is_same "stacks" "$(ask "$1" 'at_site("thread_work") | length')" 1
+	losses_are_zero "$1"
+}
+
+guest_said() {
+	local word name why
+	while read -r _ word name why; do
+		[ "$word" = ok ] || failures=$((failures + 1))
+		echo "$word $name${why:+: $why}"
+	done < <(grep -E '^VM (ok|FAIL) ' "$TMP/serial" || :)
+}
+
+[ -s "$VM/vmlinuz" ] || fetch_kernel
+make_initramfs
+boot
+unpack_files
+echo "kernel $(sed -n 's/^VM kernel //p' "$TMP/serial")"
+guest_said
+judge matrix judge_matrix "$TMP/files/matrix.json" "$TMP/files/matrix.out"
+judge matrix-pid judge_matrix "$TMP/files/matrix_pid.json" "$TMP/files/matrix_pid.out"
+judge threads8 judge_threads "$TMP/files/threads8.json"
+[ "$failures" = 0 ] || fail "$failures checks failed; the guest's console is in $LOG"

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The few kernel types we touch, with only the fields we read; CO-RE finds their real places in the running
+ * kernel's BTF. Flavours (name___x) are other kernels' shapes of the same type.
+ */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+#include <linux/bpf.h>
+
+#ifdef __TARGET_ARCH_x86
+#include "x86.h"
+#else
+#error "no registers for this architecture"
+#endif
+
+#define VM_EXEC 0x00000004 /* include/linux/mm.h */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	unsigned long sig[1];
+} sigset_t;
+
+struct super_block {
+	unsigned int s_dev;
+};
+
+struct timespec64 {
+	long long tv_sec;
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+	unsigned int i_generation;
+};
+
+struct inode___sec { /* from 6.11 */
+	long long i_ctime_sec;
+};
+
+struct inode___ctime { /* to 6.5 */
+	struct timespec64 i_ctime;
+};
+
+struct inode____ctime { /* 6.6 to 6.10 */
+	struct timespec64 __i_ctime;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct seqcount {
+	unsigned int sequence;
+};
+
+typedef struct seqcount seqcount_t;
+
+struct mm_struct {
+	struct file *exe_file;
+};
+
+struct mm_struct___seq { /* from 6.13: odd while a writer is inside; before that an int, or nothing */
+	seqcount_t mm_lock_seq;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	struct mm_struct *vm_mm;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
+struct return_instance {
+	unsigned long orig_ret_vaddr;
+	unsigned long stack;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	unsigned long long start_boottime;
+	unsigned long long self_exec_id;
+	struct task_struct *group_leader;
+	struct mm_struct *mm;
+	sigset_t blocked;
+	struct uprobe_task *utask;
+	char comm[16];
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+};
+
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+};
+
+#pragma clang attribute pop
+
+/* Record of the tracepoints syscalls:sys_exit_* (a fixed layout: their `format` files). */
+struct syscall_exit {
+	unsigned long common;
+	long nr;
+	long ret;
+};
+
+#endif
