@@ -158,8 +158,9 @@ struct as_rule {
 	__u16 aux;
 	__s32 cfa_off;
 	__s32 fp_off;
+	__u32 pad; /* the kernel spaces array elements by 8 bytes, and user space maps the array */
 };
-_Static_assert(sizeof(struct as_rule) == 12, "no padding");
+_Static_assert(sizeof(struct as_rule) == 16, "array elements");
 
 /* Rules with fixed numbers. */
 #define AS_RULE_GAP         0
@@ -204,14 +205,18 @@ struct as_tally {
 
 /* One per possible CPU, a cache line each; added to atomically. */
 struct as_counters {
-	__u64 hits;    /* probe hits of targets */
-	__u64 nested;  /* of them calls that an allocator made itself (all jumps; calls only where sampled) */
-	__u64 failed;  /* impossible sizes */
-	__u64 filtered; /* outside --min-size/--max-size, or a realloc to size 0 */
-	__u64 samples; /* kept */
-	__u64 pad[3];
+	__u64 calls;  /* allocation calls; only counted here where sampling, else as_taken has them all */
+	__u64 failed; /* of impossible sizes or alignments */
+	__u64 pad[6];
 };
 _Static_assert(sizeof(struct as_counters) == 64, "a cache line");
+
+/* One per slot. */
+struct as_taken {
+	__u64 cnt; /* calls whose sums were added to a tally */
+	__u64 pad[7];
+};
+_Static_assert(sizeof(struct as_taken) == 64, "a cache line");
 
 /* ---- losses counted in the kernel: names and texts are in src/trace/loss.c, same order ---- */
 #define AS_LOSS_TALLY_FULL       0

@@ -14,10 +14,12 @@
 #include "maps.bpf.h"
 #include "regs.bpf.h"
 #include "file.bpf.h"
+#include "window.bpf.h"
+#include "tally.bpf.h"
+#include "memo.bpf.h"
 #include "rows.bpf.h"
 #include "unwind.bpf.h"
 #include "stack.bpf.h"
-#include "tally.bpf.h"
 #include "life.bpf.h"
 #include "call.bpf.h"
 
@@ -37,6 +39,13 @@ int allocsnoop_callm(struct pt_regs *ctx)
 {
 	call__enter(ctx, bpf_get_attach_cookie(ctx));
 	return 0;
+}
+
+/* Run by user space for each slot in turn: moves the sums that wait there to the tally. 1: somebody holds the slot. */
+SEC("raw_tp")
+int allocsnoop_flush(struct bpf_raw_tracepoint_args *ctx)
+{
+	return slot__flush(ctx->args[0]);
 }
 
 /*

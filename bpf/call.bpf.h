@@ -11,7 +11,6 @@ struct call {
 	__u64 size;
 	__u64 old; /* block that realloc takes over, 0 none */
 	__u64 sp;  /* at the entry: the return address lies there */
-	__u64 ra;
 };
 
 #define CALL_TAKEN    0
@@ -52,40 +51,61 @@ static __always_inline int call__size(struct call *c, const struct pt_regs *ctx)
  * be a loop: it must also be a different function that is known to jump here, with the same block and size (some
  * round the size up).
  */
-static __always_inline bool call__came_from(const struct call *c, const struct as_thread *prev)
+static __always_inline bool call__came_from(const struct call *c, const struct as_thread *prev, __u64 ra)
 {
 	__u64 jump = AS_JUMP(prev->site, AS_COOKIE_SITE(c->cookie));
 
-	if (!prev->site || prev->sp != c->sp || prev->ra != c->ra || prev->old != c->old)
+	if (!prev->site || prev->sp != c->sp || prev->ra != ra || prev->old != c->old)
 		return false;
 	if (c->size < prev->size || c->size - prev->size > AS_ROUND_MAX)
 		return false;
 	return bpf_map_lookup_elem(&jumps, &jump) != NULL;
 }
 
-/* Remembers this hit where the function may jump on, and tells whether it was itself jumped to. */
-static __always_inline bool call__is_jump(struct call *c)
+static __always_inline bool call__was_jumped_to(const struct call *c, struct task_struct *task, __u64 ra)
+{
+	struct as_thread *prev = bpf_task_storage_get(&threads, task, NULL, 0);
+
+	return prev && call__came_from(c, prev, ra);
+}
+
+/* More such places than `jumpers` holds: then every call looks. */
+__u64 jumpers_full;
+
+/* One place in one process from which a function that jumps on was called. Never 0. */
+static __always_inline __u64 jumper__key(__u64 proc, __u64 ra)
+{
+	return hash__mix(proc, ra) | 1;
+}
+
+/*
+ * This function may jump on: what it was called with is remembered for the thread, and that it was called from
+ * there for all (so that calls from elsewhere needn't look). True when it was itself jumped to.
+ */
+static __noinline int call__note_jumper(struct call *c)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 create = c->cookie & AS_SITE_JUMPS ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0;
-	struct as_thread *prev = bpf_task_storage_get(&threads, task, NULL, create);
-	bool jumped = false;
+	struct as_thread *prev = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	__u64 ra = 0, key;
+	__u32 one = 1;
+	int jumped;
 
+	bpf_probe_read_user(&ra, sizeof(ra), (void *)c->sp);
 	if (!prev) {
-		if (create)
-			loss__count(AS_LOSS_NO_THREAD_STATE);
-		return false;
+		loss__count(AS_LOSS_NO_THREAD_STATE);
+		return 0;
 	}
-	if (prev->site || create)
-		bpf_probe_read_user(&c->ra, sizeof(c->ra), (void *)c->sp);
-	if (c->cookie & AS_SITE_JUMPED)
-		jumped = call__came_from(c, prev);
-	prev->site = create ? AS_COOKIE_SITE(c->cookie) : 0;
-	if (create) {
-		prev->sp = c->sp;
-		prev->ra = c->ra;
-		prev->size = c->size;
-		prev->old = c->old;
+	jumped = call__came_from(c, prev, ra);
+	prev->site = AS_COOKIE_SITE(c->cookie);
+	prev->sp = c->sp;
+	prev->ra = ra;
+	prev->size = c->size;
+	prev->old = c->old;
+	key = jumper__key(proc__id(task), ra);
+	if (!bpf_map_lookup_elem(&jumpers, &key)) {
+		if (bpf_map_update_elem(&jumpers, &key, &one, BPF_ANY))
+			jumpers_full = 1;
+		__sync_fetch_and_add(&table_epoch, 1); /* memos of this place said "no jumps" */
 	}
 	return jumped;
 }
@@ -110,93 +130,120 @@ static __always_inline bool call__is_inner(const struct walk *w)
 	return false;
 }
 
-static __always_inline bool call__is_kept(const struct call *c)
+/* SplitMix64 (Steele, Lea, Flood 2014) over the CPU's count of hits: uniform, and each number is used once. */
+static __always_inline __u32 draw__next(__u64 hit)
 {
-	__u32 class = as_size_class(c->size);
-	__u64 *limit;
+	__u64 z = as_seed + (hit + ((__u64)bpf_get_smp_processor_id() << 48)) * 0x9e3779b97f4a7c15ull;
 
-	if (!as_sampling)
-		return true;
-	limit = bpf_map_lookup_elem(&thr, &class);
-	return limit && bpf_get_prandom_u32() < *limit;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z >> 32;
 }
 
-static __always_inline void call__sum(const struct call *c, __u64 stack, __u64 proc)
+static __always_inline bool call__is_kept(const struct call *c, __u64 hit)
 {
-	struct as_tally_key key = {
+	__u32 class;
+	__u64 *limit;
+
+	if (as_same_thr)
+		return draw__next(hit) < as_same_thr;
+	class = as_size_class(c->size);
+	limit = bpf_map_lookup_elem(&thr, &class);
+	return limit && draw__next(hit) < *limit;
+}
+
+static __always_inline struct as_tally_key call__key(const struct call *c, __u64 stack, __u64 proc)
+{
+	return (struct as_tally_key){
 		.stack = stack,
 		.proc = proc,
 		.site = AS_COOKIE_SITE(c->cookie),
 		.size_class = as_size_class(c->size),
 	};
-
-	tally__add(&key, c->size);
 }
 
-/* Walks in the slot. False: an inner call, nothing to count. */
-static __always_inline bool call__walk(struct call *c, struct as_slot *s, struct walk *w, const struct pt_regs *ctx)
+static __always_inline void call__sum(const struct call *c, __u64 stack, __u64 proc)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 proc = proc__id(task);
+	struct as_tally_key key = call__key(c, stack, proc);
+	struct as_tally one = { .cnt = 1, .bytes = c->size };
 
-	if (s->proc != proc)
-		proc__announce(proc);
-	mapping__renew(s, task, proc);
-	walk__run(w, s, ctx->ip, c->ra, c->sp, ctx->bp);
-	if (w->depth == 2 && call__is_inner(w))
+	tally__add(&key, &one);
+}
+
+/* Walks the stack, tells user space of a new one, and sums. False: an inner call, nothing to count. */
+static __noinline bool call__walk(struct call *c, struct as_slot *s, __u32 slot, const struct pt_regs *ctx)
+{
+	struct walk w = { .end = WALK_NOT_DONE, .slot = slot };
+	struct as_tally_key sum_key;
+	__u64 key;
+
+	memo__begin(s, ctx->ip, c->sp, ctx->bp);
+	walk__begin(&w, s, ctx->ip, c->sp, ctx->bp);
+	if (w.depth == 2 && call__is_inner(&w))
 		return false;
-	walk__rest(w);
-	w->hash = hash__mix(w->hash, w->end);
-	w->hash += !w->hash; /* 0 says "lost" */
-	stack__announce(s, w);
+	key = jumper__key(s->proc, w.ip);
+	s->now.may_be_jumped_to = jumpers_full || bpf_map_lookup_elem(&jumpers, &key);
+	if (s->now.may_be_jumped_to && call__was_jumped_to(c, bpf_get_current_task_btf(), w.ip))
+		return false;
+	walk__rest(&w);
+	w.hash = hash__mix(w.hash, w.end);
+	w.hash += !w.hash; /* 0 says "lost" */
+	sum_key = call__key(c, w.hash, s->proc);
+	/* Ends that another moment may not have, and stacks that aren't known yet, are walked again. */
+	if (stack__announce(s, &w) && w.end != AS_END_BUSY && w.end != AS_END_READ_FAULT && s->now.generation)
+		memo__keep(s, &sum_key, c->size);
+	else
+		call__sum(c, w.hash, s->proc);
 	return true;
 }
 
-static __always_inline void call__take(struct call *c, const struct pt_regs *ctx, struct as_counters *n)
+static __always_inline bool call__count(struct call *c, struct as_slot *s, __u32 slot, const struct pt_regs *ctx)
 {
-	struct walk w = { .end = WALK_NOT_DONE };
-	struct as_slot *s;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct as_memo *m;
 
-	if (bpf_probe_read_user(&c->ra, sizeof(c->ra), (void *)c->sp))
-		loss__count(AS_LOSS_CALLER_UNREADABLE);
-	s = slot__claim(&w.slot);
+	slot__enter(s, task);
+	m = memo__find(s, ctx->ip, c->sp, ctx->bp);
+	if (!m)
+		return call__walk(c, s, slot, ctx);
+	if (m->may_be_jumped_to && call__was_jumped_to(c, task, s->window.word[0]))
+		return false;
+	memo__add(m, c->size);
+	return true;
+}
+
+static __always_inline void call__take(struct call *c, const struct pt_regs *ctx)
+{
+	struct as_slot *s;
+	__u32 slot;
+
+	s = slot__claim(&slot);
 	if (!s) {
 		call__sum(c, 0, proc__id(bpf_get_current_task_btf()));
-		__sync_fetch_and_add(&n->samples, 1);
 		return;
 	}
-	if (call__walk(c, s, &w, ctx)) {
-		call__sum(c, w.hash, s->proc);
-		__sync_fetch_and_add(&n->samples, 1);
-	} else {
-		__sync_fetch_and_add(&n->nested, 1);
-	}
+	if (call__count(c, s, slot, ctx))
+		taken__count(slot);
 	slot__release(s);
 }
 
 static __always_inline void call__enter(const struct pt_regs *ctx, __u64 cookie)
 {
 	struct call c = { .cookie = cookie, .sp = ctx->sp + AS_COOKIE_SP_DELTA(cookie) };
-	struct as_counters *n;
 	int verdict;
 
-	if (!counting)
+	if (!counting || (as_all && bpf_get_current_pid_tgid() >> 32 == as_self_tgid))
 		return;
-	if (as_all && bpf_get_current_pid_tgid() >> 32 == as_self_tgid)
-		return;
-	n = counters__mine();
-	if (!n)
-		return;
-	__sync_fetch_and_add(&n->hits, 1);
 	verdict = call__size(&c, ctx);
-	if (verdict != CALL_FILTERED && cookie & (AS_SITE_JUMPS | AS_SITE_JUMPED) && call__is_jump(&c))
-		__sync_fetch_and_add(&n->nested, 1);
-	else if (verdict == CALL_FAILED)
-		__sync_fetch_and_add(&n->failed, 1);
-	else if (verdict == CALL_FILTERED)
-		__sync_fetch_and_add(&n->filtered, 1);
-	else if (call__is_kept(&c))
-		call__take(&c, ctx, n);
+	if (verdict != CALL_FILTERED && cookie & AS_SITE_JUMPS && call__note_jumper(&c))
+		return;
+	if (verdict != CALL_TAKEN) {
+		if (verdict == CALL_FAILED)
+			counters__failed();
+		return;
+	}
+	if (!as_sampling || call__is_kept(&c, counters__call()))
+		call__take(&c, ctx);
 }
 
 #endif

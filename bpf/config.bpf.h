@@ -6,6 +6,8 @@
 const volatile __u64 as_self_tgid = 0;     /* never traced */
 const volatile __u64 as_all = 0;           /* count every process, not only those in `procs` */
 const volatile __u64 as_sampling = 0;      /* draw by `thr`; 0: keep all */
+const volatile __u64 as_same_thr = 0;      /* of 2^32: keep when a draw is below, whatever the size; 0: by `thr` */
+const volatile __u64 as_seed = 0;          /* of the draws, random */
 const volatile __u64 as_min_size = 0;      /* bytes */
 const volatile __u64 as_max_size = ~0ull;  /* bytes */
 const volatile __u64 as_max_depth = 512;   /* frames, at most AS_DEPTH_MAX */

@@ -106,7 +106,7 @@ static __always_inline long mapping__find(struct as_slot *s, __u64 addr, struct 
 	return 0;
 }
 
-/* Makes the slot's cache the current process image's, as its mappings are now. */
+/* Makes the slot's cache the current process image's, as its mappings are now. Memos of before are void. */
 static __always_inline void mapping__renew(struct as_slot *s, struct task_struct *task, __u64 proc)
 {
 	__u64 seq = mapping__seq(task);
@@ -115,6 +115,7 @@ static __always_inline void mapping__renew(struct as_slot *s, struct task_struct
 		return;
 	s->proc = proc;
 	s->seq = seq;
+	s->generation++;
 	for (int i = 0; i < AS_MAPPING_CNT; i++)
 		s->maps[i].end = 0;
 }

@@ -37,6 +37,26 @@ static __noinline int proc__announce(__u64 proc)
 	return 0;
 }
 
+/*
+ * Makes the slot the task's: its process is known to user space, its mappings are the cached ones or none are, and
+ * no stack has been read. Mostly the same task comes again.
+ */
+static __always_inline void slot__enter(struct as_slot *s, struct task_struct *task)
+{
+	__u64 proc = s->proc;
+
+	if (s->task != (__u64)task || s->born != task->start_boottime || s->exec_id != task->self_exec_id) {
+		s->task = (__u64)task;
+		s->born = task->start_boottime;
+		s->exec_id = task->self_exec_id;
+		proc = proc__id(task);
+		if (proc != s->proc)
+			proc__announce(proc);
+	}
+	mapping__renew(s, task, proc);
+	s->window.words = 0;
+}
+
 /* vma: from a probe's register, so read by helper. False when it isn't an executable file mapping. */
 static __always_inline bool map__event(struct vm_area_struct *vma, __u32 tgid, struct as_map_event *ev)
 {

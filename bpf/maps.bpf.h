@@ -19,15 +19,58 @@ struct as_mapping {
 #define AS_MAPPING_CNT	8
 
 /*
+ * A copy of a piece of the stack. Reading user memory costs 60 ns however little is read, so one read serves
+ * several frames.
+ */
+#define AS_WINDOW_WORDS 256
+
+struct as_window {
+	__u64 start; /* address of word[0], a multiple of 8 */
+	__u64 words; /* filled */
+	__u64 word[AS_WINDOW_WORDS];
+};
+
+/*
+ * A walk to do again for nothing: everything it depended on. The frames follow from the registers, the mappings
+ * and the stack words that were read; where all of them are the same, so is the stack. Its sums wait here, without
+ * atomics, until another memo or size class needs the place or user space asks for them (memo__flush).
+ */
+#define AS_MEMO_CHECKS 48
+#define AS_MEMO_SETS   32
+#define AS_MEMO_WAYS   2
+
+struct as_memo {
+	__u64 generation; /* of the slot's mappings; 0: empty */
+	__u64 ip;
+	__u64 sp;
+	__u64 bp;
+	struct as_tally_key key; /* what the sums are of */
+	struct as_tally sum;
+	__u32 uses_bp; /* the walk depended on the register (code without frame pointers uses it for anything) */
+	__u32 checks;
+	__u32 words; /* of stack that the checks span */
+	__u32 may_be_jumped_to; /* a function that may jump on was called from the same place */
+	__u64 value[AS_MEMO_CHECKS];
+	__u16 at[AS_MEMO_CHECKS]; /* word, counted from sp */
+};
+
+/*
  * What one walk works in. Uprobe programs are preemptible, so "per CPU" is not "mine": a slot is claimed by
  * compare-and-swap and held until the program ends.
  */
 struct as_slot {
 	__u64 busy;
+	__u64 task; /* whose stack was walked last: address, */
+	__u64 born; /* start, */
+	__u64 exec_id; /* and image */
 	__u64 proc; /* whose mappings are cached; already announced to user space */
 	__u64 seq;  /* mm_lock_seq at which they were looked up */
+	__u64 generation; /* counts changes of the two above; from 1 */
 	__u64 next; /* entry to replace */
 	struct as_mapping maps[AS_MAPPING_CNT];
+	struct as_window window;
+	struct as_memo now; /* being made */
+	struct as_memo memos[AS_MEMO_SETS * AS_MEMO_WAYS];
 	struct as_stack_event ev;
 };
 
@@ -69,6 +112,15 @@ struct {
 	__type(key, __u64);
 	__type(value, __u32);
 } jumps SEC(".maps");
+
+/* Places (see jumper__key) from which a function that may jump on was called. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u32);
+} jumpers SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -158,6 +210,14 @@ struct {
 	__type(value, struct as_counters);
 } counters SEC(".maps");
 
+/* Calls counted, by slot: whoever holds the slot adds, so no atomics. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct as_taken);
+} taken SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, AS_LOSS_CNT);
@@ -202,12 +262,17 @@ struct {
 	__type(value, __u64);
 } rule_cache SEC(".maps");
 
-static __always_inline void loss__count(__u32 which)
+static __always_inline void loss__add(__u32 which, __u64 cnt)
 {
 	__u64 *n = bpf_map_lookup_elem(&losses, &which);
 
 	if (n)
-		__sync_fetch_and_add(n, 1);
+		__sync_fetch_and_add(n, cnt);
+}
+
+static __always_inline void loss__count(__u32 which)
+{
+	loss__add(which, 1);
 }
 
 static __always_inline struct as_counters *counters__mine(void)
@@ -215,6 +280,30 @@ static __always_inline struct as_counters *counters__mine(void)
 	__u32 cpu = bpf_get_smp_processor_id() & as_cpu_mask;
 
 	return bpf_map_lookup_elem(&counters, &cpu);
+}
+
+static __always_inline void counters__failed(void)
+{
+	struct as_counters *c = counters__mine();
+
+	if (c)
+		__sync_fetch_and_add(&c->failed, 1);
+}
+
+/* Counts a call; the number it gets is its own on this CPU. */
+static __always_inline __u64 counters__call(void)
+{
+	struct as_counters *c = counters__mine();
+
+	return c ? __sync_fetch_and_add(&c->calls, 1) : 0;
+}
+
+static __always_inline void taken__count(__u32 slot)
+{
+	struct as_taken *t = bpf_map_lookup_elem(&taken, &slot);
+
+	if (t)
+		t->cnt++;
 }
 
 /* A 64-bit mix of two words (the finalizer of MurmurHash3, x64): each step is one-to-one in h. */

@@ -18,9 +18,24 @@ static __always_inline struct as_slot *slot__claim(__u32 *at)
 	return NULL;
 }
 
+/* x86 keeps stores in order, so a plain one gives the slot back; only its holder writes `busy` then. */
 static __always_inline void slot__release(struct as_slot *s)
 {
-	__sync_val_compare_and_swap(&s->busy, 1, 0);
+	*(volatile __u64 *)&s->busy = 0;
+}
+
+static __always_inline int slot__flush(__u32 at)
+{
+	struct as_slot *s = bpf_map_lookup_elem(&slots, &at);
+
+	if (!s)
+		return 0;
+	if (__sync_val_compare_and_swap(&s->busy, 0, 1))
+		return 1;
+	for (__u32 i = 0; i < AS_MEMO_SETS * AS_MEMO_WAYS; i++)
+		memo__flush(&s->memos[i]);
+	slot__release(s);
+	return 0;
 }
 
 /* User space drains every few milliseconds by itself; it's woken early only when much is waiting. */
@@ -29,15 +44,15 @@ static __always_inline __u64 ring__flags(void)
 	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > as_ring_quarter ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
-/* Sends the stack when it is new; it counts as seen only after its record is in the ring. */
-static __always_inline void stack__announce(struct as_slot *s, struct walk *w)
+/* Sends the stack when it is new; it counts as seen only after its record is in the ring. False: not sent. */
+static __always_inline bool stack__announce(struct as_slot *s, struct walk *w)
 {
 	__u64 id = w->hash;
 	__u32 one = 1, cnt = w->depth;
 	long err;
 
 	if (bpf_map_lookup_elem(&seen, &id))
-		return;
+		return true;
 	if (cnt > AS_DEPTH_MAX)
 		cnt = AS_DEPTH_MAX;
 	s->ev.type = AS_EVENT_STACK;
@@ -47,10 +62,12 @@ static __always_inline void stack__announce(struct as_slot *s, struct walk *w)
 	s->ev.end = w->end;
 	err = bpf_ringbuf_output(&ring, &s->ev, offsetof(struct as_stack_event, frames) + cnt * sizeof(struct as_frame),
 				 ring__flags());
-	if (err)
+	if (err) {
 		loss__count(AS_LOSS_STACK_RING_FULL);
-	else
-		bpf_map_update_elem(&seen, &id, &one, BPF_ANY);
+		return false;
+	}
+	bpf_map_update_elem(&seen, &id, &one, BPF_ANY);
+	return true;
 }
 
 #endif

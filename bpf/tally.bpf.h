@@ -3,10 +3,10 @@
 #ifndef ALLOCSNOOP_TALLY_BPF_H
 #define ALLOCSNOOP_TALLY_BPF_H
 
-static __always_inline void tally__bump(struct as_tally *t, __u64 bytes)
+static __always_inline void tally__bump(struct as_tally *t, const struct as_tally *more)
 {
-	__sync_fetch_and_add(&t->cnt, 1);
-	__sync_fetch_and_add(&t->bytes, bytes);
+	__sync_fetch_and_add(&t->cnt, more->cnt);
+	__sync_fetch_and_add(&t->bytes, more->bytes);
 }
 
 /* Asks user space to flip, once, when half of the rows are in use. */
@@ -19,32 +19,34 @@ static __always_inline void tally__inserted(void)
 		bpf_ringbuf_output(&ring, &type, sizeof(type), BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline void tally__add(const struct as_tally_key *key, __u64 bytes)
+/* A function of its own: seldom called, and the verifier checks it once. */
+static __noinline int tally__add(const struct as_tally_key *key, const struct as_tally *more)
 {
-	struct as_tally first = { .cnt = 1, .bytes = bytes }, *t;
+	struct as_tally *t;
 	__u32 zero = 0;
 	void *active;
 	long err;
 
 	active = bpf_map_lookup_elem(&tally, &zero);
 	if (!active)
-		return;
+		return 0;
 	t = bpf_map_lookup_elem(active, key);
 	if (t) {
-		tally__bump(t, bytes);
-		return;
+		tally__bump(t, more);
+		return 0;
 	}
-	err = bpf_map_update_elem(active, key, &first, BPF_NOEXIST);
+	err = bpf_map_update_elem(active, key, more, BPF_NOEXIST);
 	if (!err) {
 		tally__inserted();
-		return;
+		return 0;
 	}
 	/* Another thread was first. */
 	t = err == -EEXIST ? bpf_map_lookup_elem(active, key) : NULL;
 	if (t)
-		tally__bump(t, bytes);
+		tally__bump(t, more);
 	else
-		loss__count(AS_LOSS_TALLY_FULL);
+		loss__add(AS_LOSS_TALLY_FULL, more->cnt);
+	return 0;
 }
 
 #endif

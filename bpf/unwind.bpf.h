@@ -19,8 +19,17 @@ struct walk {
 	__u32 end;   /* AS_END_*, or WALK_NOT_DONE */
 	__u32 slot;
 	__u32 exact; /* ip is the next instruction to run, not a return address (frame 0, interrupted code) */
+	__u32 own_bp; /* bp is still the register's, not one restored from the stack */
+	__u32 pad;
 	struct as_mapping m; /* of ip */
 };
+
+/* The frame pointer, for use. */
+static __always_inline __u64 walk__bp(struct walk *w, struct as_slot *s)
+{
+	s->now.uses_bp |= w->own_bp;
+	return w->bp;
+}
 
 /* Stores the frame at w->ip. Returns false when there is no room or no code there. */
 static __always_inline bool walk__push(struct walk *w, struct as_slot *s)
@@ -64,10 +73,12 @@ static __always_inline void walk__up(struct walk *w, struct as_slot *s, __u64 ip
 	walk__push(w, s);
 }
 
-static __always_inline bool walk__read(struct walk *w, __u64 addr, void *to, __u32 size)
+static __always_inline bool walk__read(struct walk *w, struct as_slot *s, __u64 addr, __u64 *to)
 {
-	if (!bpf_probe_read_user(to, size, (void *)addr))
+	if (window__word(s, addr, to)) {
+		memo__note(&s->now, addr, *to);
 		return true;
+	}
 	w->end = AS_END_READ_FAULT;
 	return false;
 }
@@ -79,17 +90,18 @@ static __always_inline bool walk__read(struct walk *w, __u64 addr, void *to, __u
 static __always_inline void walk__frame_pointer(struct walk *w, struct as_slot *s)
 {
 	struct as_mapping stack;
-	__u64 pair[2]; /* saved rbp, return address */
+	__u64 at = walk__bp(w, s), bp, ra;
 
 	w->end = w->m.file ? AS_END_NO_TABLE : AS_END_ANONYMOUS;
-	if (w->bp < w->sp || w->bp & 7)
+	if (at < w->sp || at & 7)
 		return;
-	if (mapping__find(s, w->sp, &stack) || w->bp + sizeof(pair) > stack.end)
+	if (mapping__find(s, w->sp, &stack) || at + 2 * REGS_WORD > stack.end)
 		return;
-	if (!walk__read(w, w->bp, pair, sizeof(pair)) || !pair[1])
+	if (!walk__read(w, s, at, &bp) || !walk__read(w, s, at + REGS_WORD, &ra) || !ra)
 		return;
 	w->end = WALK_NOT_DONE;
-	walk__up(w, s, pair[1], w->bp + sizeof(pair), pair[0]);
+	w->own_bp = 0;
+	walk__up(w, s, ra, at + 2 * REGS_WORD, bp);
 }
 
 /* Below a signal handler: the kernel saved the registers of the interrupted code (any stack, hence no check). */
@@ -97,19 +109,19 @@ static __always_inline void walk__sigframe(struct walk *w, struct as_slot *s)
 {
 	__u64 ip, sp, bp;
 
-	if (!walk__read(w, w->sp + REGS_SIGFRAME_BP, &bp, sizeof(bp)) ||
-	    !walk__read(w, w->sp + REGS_SIGFRAME_SP, &sp, sizeof(sp)) ||
-	    !walk__read(w, w->sp + REGS_SIGFRAME_IP, &ip, sizeof(ip)))
+	if (!walk__read(w, s, w->sp + REGS_SIGFRAME_BP, &bp) || !walk__read(w, s, w->sp + REGS_SIGFRAME_SP, &sp) ||
+	    !walk__read(w, s, w->sp + REGS_SIGFRAME_IP, &ip))
 		return;
 	w->ip = ip;
 	w->sp = sp;
 	w->bp = bp;
+	w->own_bp = 0;
 	w->exact = 1;
 	walk__push(w, s);
 }
 
 /* The canonical frame address by a rule; 0 and w->end when there is none. */
-static __always_inline __u64 walk__cfa(struct walk *w, const struct as_rule *r)
+static __always_inline __u64 walk__cfa(struct walk *w, struct as_slot *s, const struct as_rule *r)
 {
 	__u64 cfa;
 
@@ -117,11 +129,11 @@ static __always_inline __u64 walk__cfa(struct walk *w, const struct as_rule *r)
 	case AS_CFA_RSP:
 		return w->sp + r->cfa_off;
 	case AS_CFA_RBP:
-		return w->bp + r->cfa_off;
+		return walk__bp(w, s) + r->cfa_off;
 	case AS_CFA_DEREF_RBP:
 	case AS_CFA_DEREF_RSP:
-		cfa = (r->cfa_kind == AS_CFA_DEREF_RBP ? w->bp : w->sp) + r->cfa_off;
-		if (!walk__read(w, cfa, &cfa, sizeof(cfa)))
+		cfa = (r->cfa_kind == AS_CFA_DEREF_RBP ? walk__bp(w, s) : w->sp) + r->cfa_off;
+		if (!walk__read(w, s, cfa, &cfa))
 			return 0;
 		return cfa + r->aux;
 	case AS_CFA_PLT:
@@ -146,20 +158,21 @@ static __always_inline void walk__by_rule(struct walk *w, struct as_slot *s, con
 		walk__sigframe(w, s);
 		return;
 	}
-	cfa = walk__cfa(w, r);
+	cfa = walk__cfa(w, s, r);
 	if (!cfa)
 		return;
 	if (cfa <= w->sp || cfa & 7) {
 		w->end = AS_END_NO_PROGRESS;
 		return;
 	}
-	if (!walk__read(w, cfa - REGS_WORD, &ra, sizeof(ra)))
+	if (!walk__read(w, s, cfa - REGS_WORD, &ra))
 		return;
 	if (r->fp_kind == AS_FP_CFA || r->fp_kind == AS_FP_RBP) {
-		__u64 at = (r->fp_kind == AS_FP_CFA ? cfa : w->bp) + r->fp_off;
+		__u64 at = (r->fp_kind == AS_FP_CFA ? cfa : walk__bp(w, s)) + r->fp_off;
 
-		if (!walk__read(w, at, &bp, sizeof(bp)))
+		if (!walk__read(w, s, at, &bp))
 			return;
+		w->own_bp = 0;
 	}
 	if (!ra) { /* _start's caller, by convention */
 		w->end = AS_END_COMPLETE;
@@ -193,15 +206,17 @@ __noinline int walk__step(struct walk *w)
 	return 0;
 }
 
-/*
- * The whole stack of a probe hit at ip whose function's return address is ra, at *entry_sp.
- * 0 when even the caller could not be stored.
- */
-static __always_inline void walk__run(struct walk *w, struct as_slot *s, __u64 ip, __u64 ra, __u64 entry_sp, __u64 bp)
+/* Frames 0 and 1 of a hit at ip: the probed function, and its caller, whose return address lies at entry_sp. */
+static __always_inline void walk__begin(struct walk *w, struct as_slot *s, __u64 ip, __u64 entry_sp, __u64 bp)
 {
+	__u64 ra;
+
 	w->ip = ip;
 	w->exact = 1;
-	if (walk__push(w, s))
+	w->own_bp = 1;
+	if (!walk__push(w, s))
+		return;
+	if (walk__read(w, s, entry_sp, &ra))
 		walk__up(w, s, ra, entry_sp + REGS_WORD, bp);
 }
 

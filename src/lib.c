@@ -118,13 +118,13 @@ int allocsnoop__stats(struct allocsnoop *a, struct allocsnoop_stats *stats, size
 {
 	struct allocsnoop_stats all = {};
 	u64 losses[LOSS_CNT];
-	struct as_counters c;
+	struct kernel_counts c;
 
-	kernel__counters(&a->session.kernel, &c);
+	kernel__counts(&a->session.kernel, &c);
 	session__losses(&a->session, losses);
 	all.elapsed_ns = session__elapsed_ns(&a->session);
-	all.events = c.hits - c.nested - c.failed - c.filtered;
-	all.samples = c.samples;
+	all.events = c.calls;
+	all.samples = c.kept;
 	for (size_t i = 0; i < LOSS_CNT; i++)
 		all.losses += losses[i];
 	all.processes = session__process_cnt(&a->session);

@@ -264,16 +264,16 @@ static const char *making__target(struct making *m)
 static void making__info(struct making *m, double sampling_value)
 {
 	struct allocsnoop_info *info = &m->p->info;
-	struct as_counters c;
+	struct kernel_counts c;
 
-	kernel__counters(&m->s->kernel, &c);
+	kernel__counts(&m->s->kernel, &c);
 	info->mode = "alloc";
 	info->target = making__target(m);
 	info->exact = m->s->sampler.exact;
 	info->sampling = info->exact ? ALLOCSNOOP_ALL : m->s->sample_bytes ? ALLOCSNOOP_BYTES : ALLOCSNOOP_RATE;
 	info->sampling_value = info->exact ? 1 : sampling_value;
 	info->duration_ns = session__elapsed_ns(m->s);
-	info->events = c.hits - c.nested - c.failed - c.filtered;
+	info->events = c.calls;
 	info->failed_count = c.failed;
 }
 

@@ -18,8 +18,9 @@ struct launch;
 struct launch_ops {
 	/* A new process (not a thread) is stopped before its first instruction. shares_mm: it still
 	 * runs in its parent's address space (vfork, CLONE_VM). Called for COMMAND itself with
-	 * parent 0, before its exec. parent is the process that made it, or the one that adopted it
-	 * when that has been killed already: no tracee then. */
+	 * parent 0, while it waits in our own image for launch__go(). parent is the process that
+	 * made it; when that was killed in the same moment it may be gone already, or be the one
+	 * that adopted the orphan, which is no tracee. */
 	void (*born)(void *arg, pid_t pid, pid_t parent, bool shares_mm);
 	/* pid has just exec'ed and is stopped before its first instruction; former is the thread
 	 * that called exec: when it isn't pid, the old leader is gone and per-task probes must be

@@ -3,10 +3,12 @@
 #include "trace/kernel.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -97,6 +99,7 @@ static void kernel__set_sizes(struct kernel *k)
 	k->tally_rows = TALLY_ROWS;
 	bpf_map__set_max_entries(s->maps.ring, RING_SIZE);
 	bpf_map__set_max_entries(s->maps.slots, slots);
+	bpf_map__set_max_entries(s->maps.taken, slots);
 	bpf_map__set_max_entries(s->maps.counters, cpus);
 	bpf_map__set_max_entries(s->maps.tally_a, k->tally_rows);
 	bpf_map__set_max_entries(s->maps.tally_b, k->tally_rows);
@@ -109,10 +112,14 @@ static void kernel__set_sizes(struct kernel *k)
 static void kernel__set_knobs(struct kernel *k, const struct kernel_opts *o)
 {
 	struct allocsnoop_bpf *s = k->skel;
+	u64 seed;
 
 	s->rodata->as_self_tgid = getpid();
 	s->rodata->as_all = o->all;
 	s->rodata->as_sampling = !o->sampler->exact;
+	s->rodata->as_same_thr = o->sampler->same_thr;
+	if (getrandom(&seed, sizeof(seed), 0) == sizeof(seed))
+		s->rodata->as_seed = seed;
 	s->rodata->as_min_size = o->min_size;
 	s->rodata->as_max_size = o->max_size;
 	s->rodata->as_max_depth = o->max_depth;
@@ -123,10 +130,10 @@ static int kernel__load(struct kernel *k)
 	int err;
 
 	libbpf_said[0] = '\0';
-	if (k->multi)
-		bpf_program__set_expected_attach_type(k->skel->progs.allocsnoop_callm, UPROBE_MULTI_ATTACH);
-	else
-		bpf_program__set_autoload(k->skel->progs.allocsnoop_callm, false);
+	bpf_program__set_expected_attach_type(k->skel->progs.allocsnoop_callm, UPROBE_MULTI_ATTACH);
+	/* One of the two is enough, and verifying takes 0.1 s. */
+	bpf_program__set_autoload(k->skel->progs.allocsnoop_callm, k->use_multi);
+	bpf_program__set_autoload(k->skel->progs.allocsnoop_call, !k->use_multi);
 	err = allocsnoop_bpf__load(k->skel);
 	if (!err)
 		return 0;
@@ -158,6 +165,8 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 	before = libbpf_set_print(libbpf__listen);
 	k->cpu_cnt = libbpf_num_possible_cpus();
 	selftest__run(k);
+	/* -p: perf uprobes, which fire for a vfork child too; whoever follows children attaches to each. */
+	k->use_multi = o->all ? k->multi : o->follow && k->multi_pid;
 	k->skel = allocsnoop_bpf__open();
 	if (!k->skel) {
 		err = err__fail(-errno, "cannot open the BPF object: %s (%s)", strerror(errno), libbpf_said);
@@ -190,12 +199,9 @@ void kernel__count(struct kernel *k, bool on)
 }
 
 int kernel__attach(struct kernel *k, struct links *l, const char *path, const struct probe_place *places, size_t cnt,
-		   pid_t pid, bool follow)
+		   pid_t pid)
 {
-	/* -p: perf uprobes, which fire for a vfork child too; whoever follows children attaches to each. */
-	bool multi = pid == LINKS_ALL_PROCESSES ? k->multi : follow && k->multi_pid;
-
-	if (multi)
+	if (k->use_multi)
 		return links__add_multi(l, bpf_program__fd(k->skel->progs.allocsnoop_callm), path, places, cnt, pid);
 	return links__add_perf(l, bpf_program__fd(k->skel->progs.allocsnoop_call), path, places, cnt, pid);
 }
@@ -317,6 +323,27 @@ int kernel__rules_fd(struct kernel *k)
 	return bpf_map__fd(k->skel->maps.rules);
 }
 
+/* Has the sums that wait in the slots moved to the active tally. A slot in use (its holder was preempted) is tried
+ * again: for as long as the holder needs, which is microseconds of CPU time. */
+int kernel__flush(struct kernel *k)
+{
+	u32 slots = bpf_map__max_entries(k->skel->maps.slots);
+	int fd = bpf_program__fd(k->skel->progs.allocsnoop_flush), err;
+
+	for (u64 i = 0; i < slots; i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &i, .ctx_size_in = sizeof(i));
+
+		do {
+			err = bpf_prog_test_run_opts(fd, &opts);
+			if (err)
+				return err__fail(err, "cannot collect the sums: %s", strerror(-err));
+			if (opts.retval)
+				sched_yield();
+		} while (opts.retval);
+	}
+	return 0;
+}
+
 int kernel__flip(struct kernel *k)
 {
 	u32 zero = 0, next = !k->active;
@@ -333,20 +360,24 @@ int kernel__flip(struct kernel *k)
 	return quiet;
 }
 
-void kernel__counters(struct kernel *k, struct as_counters *sum)
+void kernel__counts(struct kernel *k, struct kernel_counts *sum)
 {
 	struct as_counters c;
+	struct as_taken t;
 
 	memset(sum, 0, sizeof(*sum));
+	for (u32 i = 0; i < bpf_map__max_entries(k->skel->maps.taken); i++) {
+		if (!bpf_map__lookup_elem(k->skel->maps.taken, &i, sizeof(i), &t, sizeof(t), 0))
+			sum->kept += t.cnt;
+	}
 	for (u32 i = 0; i < bpf_map__max_entries(k->skel->maps.counters); i++) {
 		if (bpf_map__lookup_elem(k->skel->maps.counters, &i, sizeof(i), &c, sizeof(c), 0))
 			continue;
-		sum->hits += c.hits;
-		sum->nested += c.nested;
+		sum->calls += c.calls;
 		sum->failed += c.failed;
-		sum->filtered += c.filtered;
-		sum->samples += c.samples;
 	}
+	if (!k->skel->rodata->as_sampling)
+		sum->calls = sum->kept;
 }
 
 void kernel__losses(struct kernel *k, u64 losses[AS_LOSS_CNT])

@@ -17,6 +17,7 @@ struct allocsnoop_bpf;
 
 struct kernel_opts {
 	bool all;         /* every process */
+	bool follow;      /* each child gets probes of its own */
 	u64 min_size;
 	u64 max_size;
 	u32 max_depth;
@@ -27,6 +28,7 @@ struct kernel {
 	struct allocsnoop_bpf *skel;
 	bool multi;      /* uprobe_multi links work */
 	bool multi_pid;  /* ... and limited to one process they fire in all its threads, and only there */
+	bool use_multi;   /* what this session's probes are */
 	u64 hit_ns;      /* what one hit costs the target here, program included; 0 unknown */
 	u32 cpu_cnt;
 	u32 tally_rows;  /* room of one tally */
@@ -41,9 +43,9 @@ void kernel__close(struct kernel *k);
 /* Begins / ends counting, for all probes at once. */
 void kernel__count(struct kernel *k, bool on);
 
-/* Places the sites of a file. pid as in links.h. Picks the kind of probe. */
+/* Places the sites of a file. pid as in links.h. */
 int kernel__attach(struct kernel *k, struct links *l, const char *path, const struct probe_place *places, size_t cnt,
-		   pid_t pid, bool follow);
+		   pid_t pid);
 
 /* Hooks new executable mappings of targets. */
 int kernel__watch_maps(struct kernel *k);
@@ -62,11 +64,21 @@ int kernel__ring_fd(struct kernel *k);
 int kernel__tables_fd(struct kernel *k);
 int kernel__rules_fd(struct kernel *k);
 
+/* Moves sums that wait in the kernel's caches to the active tally. */
+int kernel__flush(struct kernel *k);
+
 /* Makes the other tally the active one; returns the descriptor of the quiet one, whose rows no program changes any
  * more, or -errno. */
 int kernel__flip(struct kernel *k);
 
-void kernel__counters(struct kernel *k, struct as_counters *sum);
+struct kernel_counts {
+	u64 calls;  /* allocation calls, kept or not. Where sampling, those that an allocator makes itself are left out
+		     * only where they were kept */
+	u64 kept;
+	u64 failed;
+};
+
+void kernel__counts(struct kernel *k, struct kernel_counts *sum);
 void kernel__losses(struct kernel *k, u64 losses[AS_LOSS_CNT]);
 
 #endif

@@ -17,6 +17,7 @@ static u64 thr__of(double p)
 void sampler__by_rate(struct sampler *s, double rate)
 {
 	s->exact = rate >= 1;
+	s->same_thr = thr__of(rate);
 	for (u32 i = 0; i < AS_CLASS_CNT; i++)
 		s->thr[i] = thr__of(rate);
 }
@@ -26,6 +27,7 @@ void sampler__by_rate(struct sampler *s, double rate)
 void sampler__by_bytes(struct sampler *s, u64 mean)
 {
 	s->exact = mean <= 1;
+	s->same_thr = 0;
 	for (u32 i = 0; i < AS_CLASS_CNT; i++) {
 		double low = (double)as_class_low(i), high = (double)(as_class_low(i + 1) - 1);
 		double size = fmax(1, (low + high) / 2);

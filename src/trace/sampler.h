@@ -12,6 +12,7 @@
 
 struct sampler {
 	u64 thr[AS_CLASS_CNT]; /* of 2^32; 2^32: always */
+	u64 same_thr;          /* the one of all classes, 0 when they differ */
 	bool exact;            /* every p is 1 */
 };
 

@@ -144,6 +144,7 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 {
 	struct kernel_opts k = {
 		.all = s->every,
+		.follow = s->argv != NULL,
 		.min_size = o->min_size,
 		.max_size = o->max_size ? o->max_size : ~0ull,
 		.max_depth = o->max_depth ? o->max_depth : DEPTH_DEFAULT,
@@ -230,14 +231,14 @@ static u64 targets__cpu_ns(struct session *s)
 /* One warning when the probes take more than a tenth of the CPU time that the targets need without them. */
 static void session__check_slow(struct session *s)
 {
-	struct as_counters c;
+	struct kernel_counts c;
 	u64 now = now__ns(), lost, cpu;
 
 	if (s->slow_told || s->every || now - s->slow_checked_ns < SLOW_CHECK_NS)
 		return;
 	s->slow_checked_ns = now;
-	kernel__counters(&s->kernel, &c);
-	lost = c.hits * s->kernel.hit_ns;
+	kernel__counts(&s->kernel, &c);
+	lost = c.calls * s->kernel.hit_ns;
 	cpu = targets__cpu_ns(s);
 	if (lost < SLOW_CHECK_NS / 10 || cpu <= lost || lost * 100 < (cpu - lost) * SLOW_PERCENT)
 		return;
@@ -245,6 +246,33 @@ static void session__check_slow(struct session *s)
 	session__log(s, ALLOCSNOOP_WARN,
 		     "the targets run about %.0f %% slower while traced (%.1f us a call); --max-overhead sets a budget",
 		     100.0 * lost / (cpu - lost), s->kernel.hit_ns / 1000.0);
+}
+
+/* Flip first: rows of the quiet tally name only stacks whose records were in the ring before. */
+static int session__drain_once(struct session *s)
+{
+	int quiet = kernel__flip(&s->kernel), err;
+
+	if (quiet < 0)
+		return quiet;
+	ring_buffer__consume(s->ring);
+	err = record__drain(&s->record, quiet, s->kernel.tally_rows);
+	if (err)
+		return err__fail(err, "cannot read the table of sums: %s", strerror(-err));
+	return 0;
+}
+
+/*
+ * A flip waits for the programs that still run, so after one the caches hold all that happened before; after a
+ * flush and a second flip it's all in the quiet tally.
+ */
+static int session__drain_locked(struct session *s)
+{
+	int err = session__drain_once(s);
+
+	if (!err)
+		err = kernel__flush(&s->kernel);
+	return err ? err : session__drain_once(s);
 }
 
 static int session__poll_once(struct session *s, int timeout_ms)
@@ -259,7 +287,7 @@ static int session__poll_once(struct session *s, int timeout_ms)
 	n = ring_buffer__consume(s->ring);
 	if (s->flip_asked) {
 		s->flip_asked = false;
-		n = record__drain(&s->record, kernel__flip(&s->kernel), s->kernel.tally_rows);
+		n = session__drain_once(s);
 	}
 	session__check_slow(s);
 	if (n >= 0)
@@ -281,20 +309,6 @@ int session__poll(struct session *s, int timeout_ms)
 			return n;
 	} while (timeout_ms < 0 || now__ns() < end);
 	return n;
-}
-
-/* Flip first: rows of the quiet tally name only stacks whose records were in the ring before. */
-static int session__drain_locked(struct session *s)
-{
-	int quiet = kernel__flip(&s->kernel), err;
-
-	if (quiet < 0)
-		return quiet;
-	ring_buffer__consume(s->ring);
-	err = record__drain(&s->record, quiet, s->kernel.tally_rows);
-	if (err)
-		return err__fail(err, "cannot read the table of sums: %s", strerror(-err));
-	return 0;
 }
 
 int session__drain(struct session *s)

@@ -68,7 +68,7 @@ static int target__attach_file(struct session *s, struct target *t, const struct
 
 	if (!f->places.cnt)
 		return 0;
-	err = kernel__attach(&s->kernel, &t->links, f->fd_path, f->places.v, f->places.cnt, task, s->argv != NULL);
+	err = kernel__attach(&s->kernel, &t->links, f->fd_path, f->places.v, f->places.cnt, task);
 	if (err && err != -ESRCH)
 		s->losses[LOSS_ATTACH_FAILED] += f->places.cnt;
 	return err;
@@ -95,7 +95,7 @@ static int targets__attach_file(struct session *s, const struct traced_file *f)
 		return 0;
 	session__log(s, ALLOCSNOOP_DEBUG, "probing %zu functions of %s in '%s'", f->places.cnt, f->sites.allocator, f->path);
 	if (s->every) {
-		err = kernel__attach(&s->kernel, &s->all, f->fd_path, f->places.v, f->places.cnt, LINKS_ALL_PROCESSES, true);
+		err = kernel__attach(&s->kernel, &s->all, f->fd_path, f->places.v, f->places.cnt, LINKS_ALL_PROCESSES);
 		if (err)
 			s->losses[LOSS_ATTACH_FAILED] += f->places.cnt;
 		return err;
@@ -302,7 +302,7 @@ static void launch__born(void *arg, pid_t pid, pid_t parent, bool shares_mm)
 	pthread_mutex_lock(&s->lock);
 	t = targets__add(s, pid, AS_PROC_TARGET | AS_PROC_STOP);
 	/* Perf uprobes fire for whoever runs in the address space: a vfork child already has its parent's. */
-	if (t && !(shares_mm && !s->kernel.multi_pid))
+	if (t && !(shares_mm && !s->kernel.use_multi))
 		target__attach(s, t);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -21,7 +21,7 @@ for one in first second; do
 done
 stop_snoop "$TMP/machine.json" "$machine"
 grep -v total "$TARGET_OUT" >"$TMP/truth"
-as_expected "$TMP/machine.json" "$TMP/truth"
+COMM=api_matrix as_expected "$TMP/machine.json" "$TMP/truth"
 
 # The end of one is not the end of the other.
 counter_file "$TMP/page"

@@ -14,6 +14,8 @@
 			abort(); \
 	} while (0)
 
+#define FAR_SIZE (4ull << 20)
+
 static struct unwind_rules rules;
 
 /* Rows ascend, neighbours differ, rules exist. */
@@ -57,6 +59,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (!rules.cnt)
 		REQUIRE(!unwind_rules__init(&rules));
 	text.entry_off = TEXT_OFF + 0x80;
+	/* Real sections name addresses below their own: 0 minus some. */
+	text.segs[text.seg_cnt++] = (struct unwind_seg){ 0 - FAR_SIZE, 0x10000, FAR_SIZE - 4096 };
 	REQUIRE(!bytes__compile(data + 1, size - 1, data[0] & 2 ? CFI_VADDR : 0, data[0] & 1, &text,
 				&rules, &t));
 	check_rows(&t);

@@ -204,9 +204,11 @@ sound() {
 	[ -z "$bad" ] || fail "$1: $bad"
 }
 
-# site_sum FILE FUNCTION: "COUNT BYTES" of what FUNCTION asked the allocator for.
+# site_sum FILE FUNCTION: "COUNT BYTES" of what FUNCTION asked the allocator for; with COMM set, in the
+# processes of this name.
 site_sum() {
-	ask "$1" 'at_site($name) | count_bytes' --arg name "$2"
+	ask "$1" 'at_site($name) | map(select($comm == "" or .comm == $comm)) | count_bytes' \
+		--arg name "$2" --arg comm "${COMM:-}"
 }
 
 total() {
@@ -261,6 +263,7 @@ oracle_build() {
 # ---- how fast a target runs ----
 
 counter_file() { # makes the shared page of workload/counter.c
+	truncate -s 0 "$1" # a file that was used before must be zeroed
 	truncate -s 4096 "$1"
 }
 
@@ -272,24 +275,26 @@ counter_stop() {
 	printf '\1' | dd of="$1" bs=1 seek=8 conv=notrunc status=none
 }
 
-cpu_ns() { # PID: how long it ran
-	local ns
-	read -r ns _ <"/proc/$1/schedstat"
-	echo "$ns"
+cpu_ticks() { # PID: how long it ran, in hundredths of a second (user and system)
+	local line
+	read -r line <"/proc/$1/stat" || fail "process $1 is gone"
+	# shellcheck disable=SC2086
+	set -- ${line##*) }
+	echo $((${12} + ${13}))
 }
 
-# counter_speed FILE PID: its turns per millisecond of its CPU time, over a fifth of a second of it. Other
-# load on the machine does not change it, probes do.
+# counter_speed FILE PID: its turns per millisecond of its CPU time, over 0.3 seconds of it. Other load
+# on the machine does not change it, probes do.
 counter_speed() {
 	local n0 c0
 	n0=$(counter_read "$1")
-	c0=$(cpu_ns "$2")
-	until_true 20 ran_for "$2" $((c0 + 200000000)) || fail "process $2 does not run"
-	echo $((($(counter_read "$1") - n0) * 1000000 / ($(cpu_ns "$2") - c0)))
+	c0=$(cpu_ticks "$2")
+	until_true 20 ran_for "$2" $((c0 + 30)) || fail "process $2 does not run"
+	echo $((($(counter_read "$1") - n0) / (($(cpu_ticks "$2") - c0) * 10)))
 }
 
-ran_for() { # PID NS
-	[ "$(cpu_ns "$1")" -ge "$2" ]
+ran_for() { # PID TICKS
+	[ "$(cpu_ticks "$1")" -ge "$2" ]
 }
 
 counted_past() { # FILE N

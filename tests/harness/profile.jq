@@ -5,15 +5,15 @@
 def bare: gsub("\\(anonymous namespace\\)::"; "") | sub("\\(.*$"; "") | sub("^__strdup$"; "strdup");
 def is_new: startswith("operator new");
 
-# Callers of the allocator, nearest first, without argument lists.
-def callers: [.frames[1:][].function | bare] | if length > 0 and (.[0] | is_new) then .[1:] else . end;
+# Callers of the allocator, nearest first, without argument lists. (One operator new may call another.)
+def after_new: if length > 0 and (.[0] | is_new) then .[1:] | after_new else . end;
+def callers: [.frames[1:][].function | bare] | after_new;
 def site: callers[0] // "";
 
 def count_bytes: "\(map(.alloc_count) | add // 0) \(map(.alloc_bytes) | add // 0)";
 def at_site($name): [.stacks[] | select(site == $name)];
 # Stacks whose callers begin with these names.
 def along($names): [.stacks[] | select(callers[:$names | length] == $names)];
-def of_comm($comm): [.stacks[] | select(.comm == $comm)];
 
 # What must hold for every profile; each line that comes out is a complaint.
 def unsound:

@@ -291,10 +291,29 @@ static void test_overlap(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(fdes); i++)
 		bytes__fde(&b, cie, TEXT_VADDR + fdes[i].start, fdes[i].size, fdes[i].off);
-	bytes__fde(&b, cie, 0, 0x10, 120); /* discarded code */
 	t = compile(&b);
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
 		CHECK_EQ(cfa_at(&t, want[i].pos), want[i].cfa);
+	unwind_table__fini(&t);
+}
+
+/* Linkers leave address 0 in FDEs of code that they discarded: not in text that is there. */
+static void test_discarded(void)
+{
+	struct unwind_text text = { .segs = { { 0, 0, 0x1000 } },
+				    .seg_cnt = 1,
+				    .entry_off = UNWIND_NO_OFF };
+	struct bytes b = { .eh = true, .vaddr = CFI_VADDR };
+	size_t cie = bytes__cie(&b, 1, "", NULL, 0, 16);
+	struct unwind_table t;
+
+	bytes__fde(&b, cie, 0, 0x500, 16);
+	bytes__fde(&b, cie, 0x400, 0x40, 24);
+	CHECK_EQ(bytes__compile(b.v, b.cnt, b.vaddr, true, &text, &rules, &t), 0);
+	CHECK_EQ(unwind_table__find(&t, 0), AS_RULE_GAP);
+	CHECK_EQ(unwind_table__find(&t, 0x3ff), AS_RULE_GAP);
+	CHECK_EQ(rules.rules[unwind_table__find(&t, 0x400)].cfa_off, 24);
+	CHECK_EQ(unwind_table__find(&t, 0x440), AS_RULE_GAP);
 	unwind_table__fini(&t);
 }
 
@@ -430,6 +449,7 @@ int main(void)
 	test_bad_insns();
 	test_big_numbers();
 	test_overlap();
+	test_discarded();
 	test_deep_overlap();
 	test_damaged_forms();
 	test_damaged_libc();

@@ -23,6 +23,11 @@ struct sym_rule {
 	{                                                \
 		.cfa_kind = AS_CFA_RSP, .cfa_off = (off) \
 	}
+#define RULE(cfa, fp, add, off, slot)                                               \
+	{                                                                           \
+		.cfa_kind = (cfa), .fp_kind = (fp), .aux = (add), .cfa_off = (off), \
+		.fp_off = (slot)                                                    \
+	}
 #define KIND(k)                 \
 	{                       \
 		.cfa_kind = (k) \
@@ -63,7 +68,7 @@ static const char asm_source[] =
 	" f8c: .cfi_escape 0x12, 7, 2\n nop\n f8d: .cfi_escape 0x13, 0x7d\n ret\n .cfi_endproc\n"
 	/* no FDE: 15 bytes are padding, 16 a gap; then a call as the last instruction */
 	".skip 15, 0x90\n f9: .cfi_startproc\n .cfi_def_cfa_offset 24\n call f1\n .cfi_endproc\n"
-	"f10: .skip 16, 0x90\n"
+	".globl f10\n f10: .skip 16, 0x90\n"
 	"f11: .cfi_startproc\n ret\n .cfi_endproc\n"
 	/* the entry point without FDE */
 	".p2align 6\n .globl _start\n _start: call f1\n hlt\n .skip 200, 0x90\n"
@@ -74,33 +79,42 @@ static const char asm_source[] =
 	" mov $15, %rax\n syscall\n .cfi_endproc\n"
 	/* the same CFA without the 'S': nothing to rely on */
 	"f14: .cfi_startproc\n .cfi_escape 0x0f, 4, 0x77, 0xa0, 1, 0x06\n"
-	" .cfi_escape 0x10, 16, 3, 0x77, 0xa8, 1\n ret\n .cfi_endproc\n"
+	" .cfi_escape 0x10, 6, 3, 0x77, 0xf8, 0\n .cfi_escape 0x10, 16, 3, 0x77, 0xa8, 1\n ret\n "
+	".cfi_endproc\n"
 	/* from an expression back to the offset before it: libgcrypt does so, libdw refuses it */
 	"f16: .cfi_startproc\n .cfi_def_cfa_offset 48\n nop\n"
 	" .cfi_escape 0x0f, 3, 0x77, 0x10, 0x06\n nop\n f16b: .cfi_def_cfa_register %rsp\n ret\n"
 	" .cfi_endproc\n"
 	"f15: ret\n .section .note.GNU-stack,\"\",@progbits\n";
 
+/* What crtend.o does, and then bytes that look like more CFI (for f10, which has none). */
+static const char end_source[] =
+	".section .eh_frame, \"a\"\n .long 0\n"
+	".section .gcc_except_table, \"a\", @progbits\n .balign 8\n"
+	"1: .long 2f - 1b - 4, 0\n .byte 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1\n .balign 4\n"
+	"2: .long 3f - 2b - 4, . - 1b\n .quad f10, 16\n .byte 0x0e, 99\n .balign 4\n"
+	"3: .long 0\n .section .note.GNU-stack,\"\",@progbits\n";
+
 static const struct sym_rule asm_rules[] = {
 	{ "f1", RSP(8) },
-	{ "f1a", { AS_CFA_RSP, AS_FP_CFA, 0, 16, -16 } },
-	{ "f1b", { AS_CFA_RBP, AS_FP_CFA, 0, 16, -16 } },
+	{ "f1a", RULE(AS_CFA_RSP, AS_FP_CFA, 0, 16, -16) },
+	{ "f1b", RULE(AS_CFA_RBP, AS_FP_CFA, 0, 16, -16) },
 	{ "f1c", RSP(8) },
-	{ "f1d", { AS_CFA_RBP, AS_FP_CFA, 0, 16, -16 } },
-	{ "f2a", { AS_CFA_RSP, AS_FP_CFA, 0, 16, -16 } },
+	{ "f1d", RULE(AS_CFA_RBP, AS_FP_CFA, 0, 16, -16) },
+	{ "f2a", RULE(AS_CFA_RSP, AS_FP_CFA, 0, 16, -16) },
 	{ "f2b", RSP(16) },
 	{ "f2c", RSP(1000208) },
 	{ "f2d", RSP(16) },
-	{ "f3", { AS_CFA_DEREF_RBP, AS_FP_RBP, 0, -8, 0 } },
-	{ "f4", { AS_CFA_DEREF_RSP, AS_FP_SAME, 56, 536, 0 } },
-	{ "f4b", { AS_CFA_DEREF_RSP, AS_FP_SAME, 8, 16, 0 } },
-	{ "f5", { AS_CFA_PLT, AS_FP_SAME, 9, 0, 0 } },
-	{ "f6", { AS_CFA_RSP, AS_FP_UNDEF, 0, 8, 0 } },
+	{ "f3", RULE(AS_CFA_DEREF_RBP, AS_FP_RBP, 0, -8, 0) },
+	{ "f4", RULE(AS_CFA_DEREF_RSP, AS_FP_SAME, 56, 536, 0) },
+	{ "f4b", RULE(AS_CFA_DEREF_RSP, AS_FP_SAME, 8, 16, 0) },
+	{ "f5", RULE(AS_CFA_PLT, AS_FP_SAME, 9, 0, 0) },
+	{ "f6", RULE(AS_CFA_RSP, AS_FP_UNDEF, 0, 8, 0) },
 	{ "f6b", RSP(8) },
-	{ "f6c", { AS_CFA_RSP, AS_FP_UNDEF, 0, 8, 0 } },
-	{ "f6d", { AS_CFA_RSP, AS_FP_UNDEF, 0, 8, 0 } },
-	{ "f6e", { AS_CFA_RSP, AS_FP_CFA, 0, 8, 8 } },
-	{ "f6f", { AS_CFA_RSP, AS_FP_UNDEF, 0, 8, 0 } },
+	{ "f6c", RULE(AS_CFA_RSP, AS_FP_UNDEF, 0, 8, 0) },
+	{ "f6d", RULE(AS_CFA_RSP, AS_FP_UNDEF, 0, 8, 0) },
+	{ "f6e", RULE(AS_CFA_RSP, AS_FP_CFA, 0, 8, 8) },
+	{ "f6f", RULE(AS_CFA_RSP, AS_FP_UNDEF, 0, 8, 0) },
 	{ "f7", KIND(AS_CFA_END) },
 	{ "f7b", KIND(AS_CFA_UNSUPPORTED) },
 	{ "f7c", KIND(AS_CFA_UNSUPPORTED) },
@@ -214,7 +228,8 @@ static void test_assembled(void)
 	u64 at;
 
 	write_file("a.s", asm_source, strlen(asm_source));
-	sh("gcc -nostdlib -static -Wl,--eh-frame-hdr -o a.elf a.s");
+	write_file("e.s", end_source, strlen(end_source));
+	sh("gcc -nostdlib -static -Wl,--eh-frame-hdr -o a.elf a.s e.s");
 	CHECK_EQ(subject__open(&s, path_of("a.elf"), &rules, false), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(asm_rules); i++)
 		check_symbol(&s, &asm_rules[i]);

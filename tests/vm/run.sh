@@ -12,7 +12,7 @@ VM=$BUILD/vm
 ROOT=$TMP/root
 LOG=$VM/serial.log
 LIMIT=${VM_TIMEOUT:-420} # seconds; about 20 of them are the boot
-WORKLOADS=(api_matrix threads8 direct_caller launch_tree launch_threads)
+WORKLOADS=(api_matrix threads8 launch_tree launch_threads)
 failures=0
 mkdir -p "$VM"
 

@@ -55,6 +55,8 @@ static int stop_child(void)
 	pid_t pid = start_child();
 	int st;
 
+	/* In an orphaned process group SIGTSTP does nothing; the child's own one isn't. */
+	setpgid(pid, pid);
 	for (int i = 0; i < 20; i++) {
 		kill(pid, i % 2 ? SIGSTOP : SIGTSTP);
 		if (waitpid(pid, &st, WUNTRACED) != pid || !WIFSTOPPED(st))
