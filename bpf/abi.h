@@ -227,7 +227,8 @@ _Static_assert(sizeof(struct as_taken) == 64, "a cache line");
 #define AS_LOSS_NO_THREAD_STATE  5
 #define AS_LOSS_SIGNAL_BLOCKED   6
 #define AS_LOSS_CALLER_UNREADABLE 7
-#define AS_LOSS_CNT              8
+#define AS_LOSS_STALE_MAPPING    8
+#define AS_LOSS_CNT              9
 
 /* ---- events in the ring buffer ---- */
 

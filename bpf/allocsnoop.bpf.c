@@ -67,6 +67,14 @@ int allocsnoop_mmap(struct syscall_exit *ctx)
 	return 0;
 }
 
+/* ... which leaves out what execve(2) maps. */
+SEC("tracepoint/sched/sched_process_exec")
+int allocsnoop_exec(void *ctx)
+{
+	map__executed();
+	return 0;
+}
+
 /* Every executable file mapping of the asked-for tasks, as struct as_map_event. */
 SEC("iter/task_vma")
 int allocsnoop_maps(struct bpf_iter__task_vma *ctx)
@@ -75,7 +83,9 @@ int allocsnoop_maps(struct bpf_iter__task_vma *ctx)
 	struct vm_area_struct *vma = ctx->vma;
 	struct as_map_event ev = {};
 
-	if (task && vma && map__event(vma, task->tgid, &ev))
-		bpf_seq_write(ctx->meta->seq, &ev, sizeof(ev));
+	if (!task || !vma || !map__event(vma, task->tgid, &ev))
+		return 0;
+	map__note(task, &ev);
+	bpf_seq_write(ctx->meta->seq, &ev, sizeof(ev));
 	return 0;
 }

@@ -35,12 +35,12 @@ static __always_inline int call__size(struct call *c, const struct pt_regs *ctx)
 			return CALL_FAILED;
 		size *= count;
 	}
+	c->size = size;
 	if (size >> 63)
 		return CALL_FAILED;
 	/* posix_memalign(3): a power of two and a multiple of sizeof(void *). */
 	if (c->cookie & AS_SITE_POSIX && (!align || align & (align - 1) || align & 7))
 		return CALL_FAILED;
-	c->size = size;
 	if (c->old && !size) /* a free */
 		return CALL_FILTERED;
 	return size < as_min_size || size > as_max_size ? CALL_FILTERED : CALL_TAKEN;
@@ -66,7 +66,19 @@ static __always_inline bool call__was_jumped_to(const struct call *c, struct tas
 {
 	struct as_thread *prev = bpf_task_storage_get(&threads, task, NULL, 0);
 
-	return prev && call__came_from(c, prev, ra);
+	if (!prev || !call__came_from(c, prev, ra))
+		return false;
+	prev->site = 0; /* it has arrived: the next call like this one is another */
+	return true;
+}
+
+/* The same where the stack isn't walked. */
+static __noinline int call__is_jump(struct call *c)
+{
+	__u64 ra = 0;
+
+	bpf_probe_read_user(&ra, sizeof(ra), (void *)c->sp);
+	return call__was_jumped_to(c, bpf_get_current_task_btf(), ra);
 }
 
 /* More such places than `jumpers` holds: then every call looks. */
@@ -102,7 +114,7 @@ static __noinline int call__note_jumper(struct call *c)
 	prev->size = c->size;
 	prev->old = c->old;
 	key = jumper__key(proc__id(task), ra);
-	if (!bpf_map_lookup_elem(&jumpers, &key)) {
+	if (!jumpers_full && !bpf_map_lookup_elem(&jumpers, &key)) {
 		if (bpf_map_update_elem(&jumpers, &key, &one, BPF_ANY))
 			jumpers_full = 1;
 		__sync_fetch_and_add(&table_epoch, 1); /* memos of this place said "no jumps" */
@@ -219,7 +231,8 @@ static __always_inline void call__take(struct call *c, const struct pt_regs *ctx
 
 	s = slot__claim(&slot);
 	if (!s) {
-		call__sum(c, 0, proc__id(bpf_get_current_task_btf()));
+		if (!call__is_jump(c))
+			call__sum(c, 0, proc__id(bpf_get_current_task_btf()));
 		return;
 	}
 	if (call__count(c, s, slot, ctx))
@@ -235,10 +248,11 @@ static __always_inline void call__enter(const struct pt_regs *ctx, __u64 cookie)
 	if (!counting || (as_all && bpf_get_current_pid_tgid() >> 32 == as_self_tgid))
 		return;
 	verdict = call__size(&c, ctx);
-	if (verdict != CALL_FILTERED && cookie & AS_SITE_JUMPS && call__note_jumper(&c))
+	/* What is filtered is noted, too: it may jump on with a size that isn't. */
+	if (cookie & AS_SITE_JUMPS && call__note_jumper(&c))
 		return;
 	if (verdict != CALL_TAKEN) {
-		if (verdict == CALL_FAILED)
+		if (verdict == CALL_FAILED && !call__is_jump(&c))
 			counters__failed();
 		return;
 	}

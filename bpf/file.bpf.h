@@ -67,57 +67,152 @@ static __always_inline __u64 mapping__seq(struct task_struct *task)
 	return table_epoch << 32 | mm->mm_lock_seq.sequence;
 }
 
-static __always_inline bool mapping__cached(struct as_slot *s, __u64 addr, struct as_mapping *out)
+/* The entry that holds addr, whether it's of this generation or not; AS_MAPPING_CNT when there is none. */
+static __always_inline __u32 mapping__entry(struct as_slot *s, __u64 addr)
 {
-	for (int i = 0; i < AS_MAPPING_CNT; i++) {
-		if (addr >= s->maps[i].start && addr < s->maps[i].end) {
-			*out = s->maps[i];
-			return true;
-		}
+	__u32 i;
+
+	for (i = 0; i < AS_MAPPING_CNT; i++) {
+		if (addr >= s->maps[i].start && addr < s->maps[i].end)
+			break;
 	}
-	return false;
+	return i;
+}
+
+/* What user space has made of the mapping's file. */
+static __always_inline void mapping__add_file(struct as_mapping *m)
+{
+	struct as_file *f = bpf_map_lookup_elem(&files, &m->file);
+
+	if (!f)
+		return;
+	m->table = f->table;
+	m->chunk_cnt = f->chunk_cnt;
+	m->flags |= f->flags;
+}
+
+static __noinline int mapping__ask(__u64 addr, struct as_mapping *m)
+{
+	long err;
+
+	if (!m)
+		return -ENOENT;
+	err = bpf_find_vma(bpf_get_current_task_btf(), addr, mapping__fill, m, 0);
+	if (!err && m->file)
+		mapping__add_file(m);
+	return err;
+}
+
+static __always_inline __u64 chunk__key(__u64 proc, __u64 chunk)
+{
+	return hash__mix(proc, chunk);
+}
+
+static __noinline int chunk__remember(__u64 key, const struct as_mapping *m)
+{
+	struct as_address_chunk chunk = {}, *known = bpf_map_lookup_elem(&address_chunks, &key);
+
+	if (!m)
+		return 0;
+	if (known)
+		chunk = *known;
+	chunk.m[chunk.next++ & (AS_CHUNK_MAPS - 1)] = *m;
+	return bpf_map_update_elem(&address_chunks, &key, &chunk, BPF_ANY);
+}
+
+/* Notes a new executable mapping. */
+static __noinline int mapping__remember(__u64 proc, const struct as_mapping *m)
+{
+	__u64 chunk;
+
+	if (!m)
+		return 0;
+	chunk = m->start >> AS_CHUNK_SHIFT;
+	for (__u32 i = 0; i < AS_CHUNKS_OF_ONE; i++, chunk++) {
+		if (chunk << AS_CHUNK_SHIFT >= m->end)
+			break;
+		chunk__remember(chunk__key(proc, chunk), m);
+	}
+	return 0;
+}
+
+static __noinline int mapping__recall(__u64 proc, __u64 addr, struct as_mapping *m)
+{
+	__u64 key = chunk__key(proc, addr >> AS_CHUNK_SHIFT);
+	struct as_address_chunk *chunk = bpf_map_lookup_elem(&address_chunks, &key);
+
+	if (!m || !chunk)
+		return -EBUSY;
+	for (__u32 i = 1; i <= AS_CHUNK_MAPS; i++) { /* newest first: the others may be gone */
+		const struct as_mapping *known = &chunk->m[(chunk->next - i) & (AS_CHUNK_MAPS - 1)];
+
+		if (addr < known->start || addr >= known->end)
+			continue;
+		*m = *known;
+		mapping__add_file(m);
+		m->generation = 0;
+		m->stale_uses = 1;
+		return 0;
+	}
+	return -EBUSY;
 }
 
 /*
- * The mapping that holds addr: from the slot's cache or by bpf_find_vma (5.17; 0.1 us). 0, -ENOENT, or -EBUSY
- * when the lock is held and nothing is cached.
+ * The mapping that holds addr: from the slot's cache or by bpf_find_vma (5.17; 0.1 us). It fails with -EBUSY as
+ * soon as a writer so much as waits for the lock, which can last: growing heaps with more threads than CPUs met it
+ * at every tenth call. Then the entry of before serves, or what was
+ * noted when the mapping was made; should a later look-up show that it was wrong, its uses are
+ * counted as a loss. 0, -ENOENT, or -EBUSY when nothing is cached.
  */
 static __always_inline long mapping__find(struct as_slot *s, __u64 addr, struct as_mapping *out)
 {
-	struct as_mapping m = {};
-	struct as_file *f;
+	struct as_mapping m = { .generation = s->generation }, *old;
+	__u32 at = mapping__entry(s, addr);
 	long err;
 
-	if (mapping__cached(s, addr, out))
+	old = &s->maps[at & (AS_MAPPING_CNT - 1)];
+	if (at < AS_MAPPING_CNT && old->generation == s->generation) {
+		*out = *old;
 		return 0;
-	err = bpf_find_vma(bpf_get_current_task_btf(), addr, mapping__fill, &m, 0);
+	}
+	err = mapping__ask(addr, &m);
+	if (err == -EBUSY && at < AS_MAPPING_CNT) {
+		old->stale_uses++;
+		*out = *old;
+		return 0;
+	}
+	if (err == -EBUSY)
+		err = mapping__recall(s->proc, addr, &m);
 	if (err)
 		return err;
-	if (m.file) {
-		f = bpf_map_lookup_elem(&files, &m.file);
-		if (f) {
-			m.table = f->table;
-			m.chunk_cnt = f->chunk_cnt;
-			m.flags |= f->flags;
-		}
-	}
-	s->maps[s->next++ & (AS_MAPPING_CNT - 1)] = m;
+	if (at == AS_MAPPING_CNT)
+		old = &s->maps[s->next++ & (AS_MAPPING_CNT - 1)];
+	else if (old->stale_uses && (old->file != m.file || old->bias != m.bias))
+		loss__add(AS_LOSS_STALE_MAPPING, old->stale_uses);
+	*old = m;
 	*out = m;
 	return 0;
 }
 
-/* Makes the slot's cache the current process image's, as its mappings are now. Memos of before are void. */
+/*
+ * Takes note of changes: memos and mappings of an earlier generation are no longer sure, and those of another
+ * process image are nothing. While the count is odd (somebody is changing mappings), nothing stays sure.
+ */
 static __always_inline void mapping__renew(struct as_slot *s, struct task_struct *task, __u64 proc)
 {
 	__u64 seq = mapping__seq(task);
 
 	if (s->proc == proc && s->seq == seq && !(seq & 1))
 		return;
-	s->proc = proc;
-	s->seq = seq;
 	s->generation++;
-	for (int i = 0; i < AS_MAPPING_CNT; i++)
+	s->seq = seq;
+	if (s->proc == proc)
+		return;
+	s->proc = proc;
+	for (int i = 0; i < AS_MAPPING_CNT; i++) {
 		s->maps[i].end = 0;
+		s->maps[i].stale_uses = 0;
+	}
 }
 
 #endif

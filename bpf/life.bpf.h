@@ -138,6 +138,19 @@ static __always_inline bool file__is_ready(__u64 hash)
 	return f && f->flags & AS_FILE_READY;
 }
 
+static __always_inline void map__note(struct task_struct *task, const struct as_map_event *ev)
+{
+	struct as_mapping m = {
+		.start = ev->start,
+		.end = ev->end,
+		.bias = ev->pgoff - ev->start,
+		.file = ev->file,
+		.flags = AS_MAPPING_EXEC,
+	};
+
+	mapping__remember(proc__id(task), &m);
+}
+
 /* A mapping was made or made executable. */
 static __always_inline void map__enter(struct vm_area_struct *vma)
 {
@@ -145,7 +158,10 @@ static __always_inline void map__enter(struct vm_area_struct *vma)
 	struct as_map_event ev = {};
 	__u32 flags;
 
-	if (map__is_watched(task->tgid, &flags) && map__event(vma, task->tgid, &ev) && !file__is_ready(ev.file))
+	if (!map__is_watched(task->tgid, &flags) || !map__event(vma, task->tgid, &ev))
+		return;
+	map__note(task, &ev);
+	if (!file__is_ready(ev.file))
 		map__unknown(task, &ev, flags);
 }
 
@@ -155,21 +171,39 @@ static long map__found(struct task_struct *task, struct vm_area_struct *vma, str
 	return 0;
 }
 
-/* mmap(2) returned addr. Where the mappings can't be looked at just now, the tracer shall look. */
+/* The current process may have a new mapping at addr. Where it can't be looked up just now, the tracer shall look. */
+static __always_inline void map__look_at(struct task_struct *task, __u64 addr, __u32 flags)
+{
+	struct as_map_event ev = {};
+	long err = bpf_find_vma(task, addr, map__found, &ev, 0);
+
+	if (!err && ev.file)
+		map__note(task, &ev);
+	if (err == -EBUSY || (ev.file && !file__is_ready(ev.file)))
+		map__unknown(task, &ev, flags);
+}
+
+/* mmap(2) returned addr. */
 static __always_inline void map__returned(__u64 addr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct as_map_event ev = {};
 	__u32 flags;
-	long err;
 
-	if (addr > -4096ul || !map__is_watched(task->tgid, &flags))
+	if (addr <= -4096ul && map__is_watched(task->tgid, &flags))
+		map__look_at(task, addr, flags);
+}
+
+/* execve(2) has mapped the program, and the interpreter that will run first. */
+static __always_inline void map__executed(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 flags;
+
+	/* Whoever is followed by ptrace stands still after exec and is looked at as a whole. */
+	if (!map__is_watched(task->tgid, &flags) || flags & AS_PROC_STOP)
 		return;
-	err = bpf_find_vma(task, addr, map__found, &ev, 0);
-	if (!err && (!ev.file || file__is_ready(ev.file)))
-		return;
-	if (!err || err == -EBUSY)
-		map__unknown(task, &ev, flags);
+	map__look_at(task, task->mm->start_code, flags);
+	map__look_at(task, ((struct pt_regs *)bpf_task_pt_regs(task))->ip, flags);
 }
 
 #endif

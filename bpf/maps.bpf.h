@@ -12,7 +12,8 @@ struct as_mapping {
 	__u32 table; /* as_file.table */
 	__u32 chunk_cnt;
 	__u32 flags; /* AS_FILE_*; AS_MAPPING_EXEC */
-	__u32 pad;
+	__u32 stale_uses; /* since it was last looked up */
+	__u64 generation; /* of the slot, when it was looked up */
 };
 
 #define AS_MAPPING_EXEC (1u << 31)
@@ -143,6 +144,26 @@ struct {
 	__type(key, __u64);
 	__type(value, struct as_ranges);
 } ranges SEC(".maps");
+
+/*
+ * Executable mappings as they were made, for moments when they can't be looked up: by process image and 2 MiB of
+ * address space, a few in each.
+ */
+#define AS_CHUNK_SHIFT	 21
+#define AS_CHUNK_MAPS	 4
+#define AS_CHUNKS_OF_ONE 64 /* of a larger mapping only the first 128 MiB */
+
+struct as_address_chunk {
+	struct as_mapping m[AS_CHUNK_MAPS];
+	__u64 next;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct as_address_chunk);
+} address_chunks SEC(".maps");
 
 /* tgid -> AS_PROC_* */
 struct {

@@ -21,6 +21,7 @@ static __always_inline struct as_slot *slot__claim(__u32 *at)
 /* x86 keeps stores in order, so a plain one gives the slot back; only its holder writes `busy` then. */
 static __always_inline void slot__release(struct as_slot *s)
 {
+	barrier();
 	*(volatile __u64 *)&s->busy = 0;
 }
 

@@ -9,7 +9,9 @@ static __always_inline bool window__fill(struct as_window *win, __u64 addr, __u6
 	__u64 size = (words < AS_WINDOW_WORDS ? words : AS_WINDOW_WORDS - 1) * 8;
 
 	/* The verifier must see the bound in the very register. */
+#ifdef __bpf__
 	asm volatile("%0 &= %1" : "+r"(size) : "i"(AS_WINDOW_WORDS * 8 - 1));
+#endif
 	win->words = 0;
 	if (bpf_probe_read_user(win->word, size, (void *)addr))
 		return false;

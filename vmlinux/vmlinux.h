@@ -60,6 +60,7 @@ typedef struct seqcount seqcount_t;
 
 struct mm_struct {
 	struct file *exe_file;
+	unsigned long start_code;
 };
 
 struct mm_struct___seq { /* from 6.13: odd while a writer is inside; before that an int, or nothing */

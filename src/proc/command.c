@@ -186,6 +186,10 @@ int command__init(struct command *c, const struct launch_opts *opts)
 	*c = (struct command){ .argv = opts->argv };
 	if (!opts->argv || !opts->argv[0])
 		return err__fail(-EINVAL, "no command to run");
+	if (opts->nofile) {
+		c->limits_nofile = true;
+		c->nofile = *opts->nofile;
+	}
 	err = opts->user ? find_user(c, opts->user) : 0;
 	if (!err)
 		err = find_file(c, opts->argv[0]);
@@ -254,6 +258,8 @@ _Noreturn void command__exec(const struct command *c, int go_fd, int report_fd)
 	drop_handlers();
 	if (read(go_fd, &go, 1) != 1)
 		_exit(127);
+	if (c->limits_nofile)
+		setrlimit(RLIMIT_NOFILE, &c->nofile);
 	if (c->other_user) {
 		e.err = become_user(c);
 		e.as_user = e.err != 0;

@@ -8,6 +8,7 @@
 #define PROC_COMMAND_H
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/types.h"
@@ -24,6 +25,8 @@ struct command {
 	gid_t gid;
 	gid_t *groups;
 	int group_cnt;
+	bool limits_nofile;
+	struct rlimit nofile;
 	sigset_t mask; /* signals that COMMAND starts with blocked */
 };
 

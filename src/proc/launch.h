@@ -34,10 +34,13 @@ struct launch_ops {
 	void *arg;
 };
 
+struct rlimit;
+
 struct launch_opts {
 	char *const *argv; /* NULL-terminated; searched in PATH */
 	const char *user;  /* NULL: unchanged; else uid, gid, groups, HOME, USER, LOGNAME, SHELL of
 			      that user */
+	const struct rlimit *nofile; /* COMMAND's RLIMIT_NOFILE; NULL: as the caller's is now */
 };
 
 /*

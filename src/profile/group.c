@@ -17,7 +17,7 @@ struct group_key {
 	const char *allocator;
 	const char *function;
 	const char *module;
-	u64 stack_id;
+	u64 stack; /* of its names; not the id, which tells two calls in one function apart */
 	u64 size_low;
 	u64 size_high;
 	u32 pid;
@@ -35,7 +35,7 @@ struct group {
 
 /* How a view makes its key and the frames that stay. */
 struct view {
-	void (*key)(const struct allocsnoop_sample *s, struct group_key *key);
+	int (*key)(struct group *g, const struct allocsnoop_sample *s, struct group_key *key);
 	int (*frames)(struct group *g, const struct allocsnoop_sample *s,
 		      struct allocsnoop_sample *row);
 	bool keep_end; /* the stack stays, so the way it ended does */
@@ -143,52 +143,83 @@ static const struct allocsnoop_frame *frame__of_function(struct group *g,
 
 /* ---- views ---- */
 
-static void stack_key(const struct allocsnoop_sample *s, struct group_key *key)
+/*
+ * Two calls in one function are one row until lines tell them apart: a reader who sees the same
+ * names twice looks for the difference in vain. Copies are interned, so pointers stand for names.
+ * Without a file there is only the address.
+ */
+static int stack__names(struct group *g, const struct allocsnoop_sample *s, u64 *hash)
+{
+	u64 h = map__mix(s->end, s->frame_cnt);
+
+	for (size_t i = 0; i < s->frame_cnt; i++) {
+		const struct allocsnoop_frame *f = frame__copy_once(g, s->frames[i]);
+
+		if (!f)
+			return -ENOMEM;
+		h = map__mix(map__mix(h, (uintptr_t)f->function), (uintptr_t)f->module);
+		h = map__mix(map__mix(h, (uintptr_t)f->file), (u64)f->line << 1 | f->inlined);
+		if (!*f->module)
+			h = map__mix(h, f->offset);
+	}
+	*hash = h;
+	return 0;
+}
+
+static int stack_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
 {
 	key->comm = s->comm;
 	key->allocator = s->allocator;
-	key->stack_id = s->stack_id;
+	return stack__names(g, s, &key->stack);
 }
 
-static void process_key(const struct allocsnoop_sample *s, struct group_key *key)
+static int process_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
 {
-	stack_key(s, key);
 	key->pid = s->pid;
+	return stack_key(g, s, key);
 }
 
-static void pid_key(const struct allocsnoop_sample *s, struct group_key *key)
+static int pid_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
 {
+	(void)g;
 	key->comm = s->comm;
 	key->pid = s->pid;
+	return 0;
 }
 
-static void function_key(const struct allocsnoop_sample *s, struct group_key *key)
+static int function_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
 {
+	(void)g;
 	const struct allocsnoop_frame *caller = sample__caller(s);
 
 	key->allocator = s->allocator;
 	if (!caller) {
 		key->end = s->end;
-		return;
+		return 0;
 	}
 	key->function = caller->function;
 	key->module = caller->module;
+	return 0;
 }
 
-static void file_key(const struct allocsnoop_sample *s, struct group_key *key)
+static int file_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
 {
+	(void)g;
 	const struct allocsnoop_frame *caller = sample__caller(s);
 
 	if (caller)
 		key->module = caller->module;
 	else
 		key->end = s->end;
+	return 0;
 }
 
-static void size_key(const struct allocsnoop_sample *s, struct group_key *key)
+static int size_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
 {
+	(void)g;
 	key->size_low = s->size_low;
 	key->size_high = s->size_high;
+	return 0;
 }
 
 static int all_frames(struct group *g, const struct allocsnoop_sample *s,
@@ -285,7 +316,7 @@ static u64 key__hash(const struct group_key *k)
 	h = hash_str(h, k->allocator);
 	h = hash_str(h, k->function);
 	h = hash_str(h, k->module);
-	h = map__mix(h, k->stack_id);
+	h = map__mix(h, k->stack);
 	h = map__mix(h, k->size_low);
 	h = map__mix(h, k->size_high);
 	return map__mix(h, (u64)k->end << 32 | k->pid);
@@ -293,10 +324,10 @@ static u64 key__hash(const struct group_key *k)
 
 static bool key__equal(const struct group_key *a, const struct group_key *b)
 {
-	return a->stack_id == b->stack_id && a->size_low == b->size_low &&
-	       a->size_high == b->size_high && a->pid == b->pid && a->end == b->end &&
-	       !strcmp(a->comm, b->comm) && !strcmp(a->allocator, b->allocator) &&
-	       !strcmp(a->function, b->function) && !strcmp(a->module, b->module);
+	return a->stack == b->stack && a->size_low == b->size_low && a->size_high == b->size_high &&
+	       a->pid == b->pid && a->end == b->end && !strcmp(a->comm, b->comm) &&
+	       !strcmp(a->allocator, b->allocator) && !strcmp(a->function, b->function) &&
+	       !strcmp(a->module, b->module);
 }
 
 /* ---- sums ---- */
@@ -366,7 +397,9 @@ static int group__add(struct group *g, const struct view *view, const struct all
 	u64 hash, last = 0;
 	int err;
 
-	view->key(s, &key);
+	err = view->key(g, s, &key);
+	if (err)
+		return err;
 	hash = key__hash(&key);
 	if (map__get(&g->rows, hash, &last))
 		key.next = last;

@@ -36,7 +36,7 @@ void profile__finish(struct allocsnoop_profile *p);
 
 /*
  * Group: a new profile whose samples are sums over the rows that share the key of `by`. BY_STACK
- * merges equal (comm, allocator, stack_id); BY_PROCESS equal (pid, comm, allocator, stack_id), so
+ * merges equal (comm, allocator, names of the frames); BY_PROCESS the same with the pid, so
  * the pid stays; BY_FUNCTION keeps frames 0 and 1 (the caller of the allocator, operator new and
  * the like skipped); BY_FILE the module of that frame; BY_SIZE the size class. The result shares
  * nothing with p. NULL: out of memory.

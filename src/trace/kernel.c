@@ -80,15 +80,16 @@ static int bpf__check(void)
 	return err;
 }
 
-static void limits__raise(void)
+/* Each probe and each mapped file is a descriptor. */
+static void limits__raise(struct rlimit *before)
 {
 	struct rlimit r;
 
-	/* Each probe and each mapped file is a descriptor. */
-	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < r.rlim_max) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
+	if (getrlimit(RLIMIT_NOFILE, before))
+		return;
+	r = *before;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
 }
 
 static void kernel__set_sizes(struct kernel *k)
@@ -161,7 +162,7 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 		err = bpf__check();
 	if (err)
 		return err;
-	limits__raise();
+	limits__raise(&k->nofile);
 	before = libbpf_set_print(libbpf__listen);
 	k->cpu_cnt = libbpf_num_possible_cpus();
 	selftest__run(k);
@@ -217,8 +218,10 @@ int kernel__watch_maps(struct kernel *k)
 
 	for (size_t i = 0; i < ARRAY_SIZE(map_hooks) && !link; i++)
 		link = bpf_program__attach_kprobe(k->skel->progs.allocsnoop_map, false, map_hooks[i]);
-	if (!link)
+	if (!link) {
 		link = bpf_program__attach(k->skel->progs.allocsnoop_mmap);
+		k->skel->links.allocsnoop_exec = bpf_program__attach(k->skel->progs.allocsnoop_exec);
+	}
 	err = link ? 0 : -errno;
 	libbpf_set_print(before);
 	k->skel->links.allocsnoop_map = link; /* destroyed with the skeleton */

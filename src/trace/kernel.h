@@ -6,6 +6,7 @@
 #ifndef TRACE_KERNEL_H
 #define TRACE_KERNEL_H
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "abi.h"
@@ -30,6 +31,7 @@ struct kernel {
 	bool multi_pid;  /* ... and limited to one process they fire in all its threads, and only there */
 	bool use_multi;   /* what this session's probes are */
 	u64 hit_ns;      /* what one hit costs the target here, program included; 0 unknown */
+	struct rlimit nofile; /* the limit before it was raised: what COMMAND shall have */
 	u32 cpu_cnt;
 	u32 tally_rows;  /* room of one tally */
 	int tally_fd[2]; /* inner maps; [active] is being written */

@@ -121,6 +121,13 @@ int links__add_perf(struct links *l, int prog_fd, const char *path, const struct
 
 /* ---- removing ---- */
 
+void links__close(struct links *l)
+{
+	for (size_t i = 0; i < l->fds.cnt; i++)
+		close(l->fds.v[i]);
+	vec__free(&l->fds);
+}
+
 #define CLOSER_THREADS 16
 
 struct closer {

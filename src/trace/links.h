@@ -32,6 +32,9 @@ struct links {
 int links__add_multi(struct links *l, int prog_fd, const char *path, const struct probe_place *places, size_t cnt, pid_t pid);
 int links__add_perf(struct links *l, int prog_fd, const char *path, const struct probe_place *places, size_t cnt, pid_t pid);
 
+/* Removes the probes now; takes as long as it takes. */
+void links__close(struct links *l);
+
 /* ---- removing, in the background ---- */
 
 struct closer;

@@ -14,6 +14,8 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 	[AS_LOSS_SIGNAL_BLOCKED] = { "signal_blocked",
 				     "a file was mapped by a thread that blocks all signals: its first allocations may be missed" },
 	[AS_LOSS_CALLER_UNREADABLE] = { "caller_unreadable", "the return address could not be read: the stack ends at the allocator" },
+	[AS_LOSS_STALE_MAPPING] = { "stale_mapping",
+				    "stacks walked by mappings that had changed while the address space was locked: frames may be wrong" },
 	[LOSS_LATE_ATTACH] = { "late_attach", "files with an allocator that were probed after their process could use them" },
 	[LOSS_ATTACH_FAILED] = { "attach_failed", "probes that could not be placed" },
 	[LOSS_FILE_GONE] = { "file_gone", "mapped files that were gone before they could be opened: functions in them have no names" },

@@ -134,9 +134,7 @@ static bool multi__is_per_process(struct test *t, int prog)
 	if (child > 0)
 		waitpid(child, &status, 0);
 	right = right && *t->hits == 2 * TRIES;
-	for (size_t i = 0; i < l.fds.cnt; i++)
-		close(l.fds.v[i]);
-	vec__free(&l.fds);
+	links__close(&l);
 	return right;
 }
 
@@ -160,9 +158,7 @@ static u64 hit__ns(struct test *t, int prog, bool multi)
 	for (int i = 0; i < TIMED && !err; i++)
 		selftest__mark();
 	took = cpu__ns() - from;
-	for (size_t i = 0; i < l.fds.cnt; i++)
-		close(l.fds.v[i]);
-	vec__free(&l.fds);
+	links__close(&l);
 	return err ? 0 : took / TIMED + PROGRAM_NS;
 }
 

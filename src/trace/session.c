@@ -181,7 +181,7 @@ int session__open(struct session *s, const struct allocsnoop_opts *o)
 
 static int session__launch(struct session *s)
 {
-	struct launch_opts opts = { .argv = s->argv, .user = s->user };
+	struct launch_opts opts = { .argv = s->argv, .user = s->user, .nofile = &s->kernel.nofile };
 	struct launch_ops ops;
 	int err;
 

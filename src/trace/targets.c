@@ -112,6 +112,11 @@ static int targets__attach_file(struct session *s, const struct traced_file *f)
 
 /* ---- mappings ---- */
 
+static void file__tell(struct session *s, const struct traced_file *f)
+{
+	session__log(s, ALLOCSNOOP_DEBUG, "file '%s': %zu allocator functions", f->path, f->places.cnt);
+}
+
 struct scan {
 	struct session *s;
 	pid_t pid;
@@ -137,6 +142,7 @@ static int scan__mapping(void *arg, const struct as_map_event *ev)
 	if (is_new) {
 		int err = targets__attach_file(scan->s, f);
 
+		file__tell(scan->s, f);
 		if (err && !scan->err)
 			scan->err = err;
 	}
@@ -171,10 +177,11 @@ void targets__map(struct session *s, const struct as_map_event *ev)
 	struct traced_file *f;
 	bool is_new;
 
-	if (files__see(&s->files, &s->kernel, ev, &f, &is_new) || !f || !is_new || !f->places.cnt)
+	if (files__see(&s->files, &s->kernel, ev, &f, &is_new) || !f || !is_new)
 		return;
-	if (!targets__attach_file(s, f))
+	if (f->places.cnt && !targets__attach_file(s, f))
 		s->losses[LOSS_LATE_ATTACH]++;
+	file__tell(s, f);
 }
 
 /* ---- -p ---- */
@@ -315,8 +322,10 @@ static void launch__exec(void *arg, pid_t pid, pid_t former)
 
 	pthread_mutex_lock(&s->lock);
 	t = targets__find(s, pid);
-	if (t && former != pid) { /* the task that the probes were for is gone */
-		closer__give(s->closer, &t->links);
+	if (t && former != pid) {
+		/* The task that the probes were for is gone, and with it their address space; but a multi link would
+		 * still fire beside a new one. So the old ones end first, now. */
+		links__close(&t->links);
 		t->attached = false;
 	}
 	if (t && !t->attached)

@@ -32,6 +32,11 @@ trapped() { # PID FILE
 	[ "$(byte_at "$1" "$2" "$probed")" = cc ] || [ "$(byte_at "$1" "$2" "$entry")" = cc ]
 }
 
+# The probe is placed, and allocsnoop has said that it counts, too.
+ready() { # TRACER PID FILE MESSAGES
+	trapped "$2" "$3" && { [[ $1 != snoop-* ]] || is_tracing "$4"; }
+}
+
 # One measurement: fills `cpu` and `wall`, nanoseconds per iteration.
 measure() { # ROUND TRACER
 	local dir=$TMP/$1.$2 file tracer=
@@ -52,7 +57,7 @@ measure() { # ROUND TRACER
 	esac >"$dir/out" 2>"$dir/err"
 	if [ "$2" != untraced ]; then
 		tracer=$BG
-		until_true 30 trapped "$TARGET" "$file" || {
+		until_true 30 ready "$2" "$TARGET" "$file" "$dir/err" || {
 			show "$dir/out" "$dir/err"
 			fail "$2 places no probe"
 		}

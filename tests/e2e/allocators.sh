@@ -8,7 +8,7 @@ need_root
 trace "$TMP/glibc.json" -- "$WORK/cxx_family"
 as_expected "$TMP/glibc.json" "$TMP/glibc.json.stdout"
 
-for so in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2 libmimalloc.so.2.0; do
+for so in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
 	path=$(gcc -print-file-name="$so")
 	[ -e "$path" ] || {
 		echo "no $so here"

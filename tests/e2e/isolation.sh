@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# One of two processes with the same libc is traced: the other is in no number and is not slowed.
+# One of two processes with the same libc is traced: the other is in no number and is not slowed; that the
+# traced one is slowed is said once.
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 
@@ -20,9 +21,11 @@ until_true 30 counted_past "$TMP/traced" 10000
 during=$(counter_speed "$TMP/other" "$other")
 [ $((during * 10)) -ge $((full * 7)) ] || fail "the other one: $during turns/ms while tracing, $full before"
 
+until_true 20 grep -q -- --max-overhead "$TMP/out.json.err" || fail "no warning that the target is slowed"
 counter_stop "$TMP/traced"
 finish "$traced"
 attached_done "$TMP/out.json"
+is_same "warnings" "$(grep -c -- --max-overhead "$TMP/out.json.err")" 1
 count=$(counter_read "$TMP/traced")
 is_same "all of the traced one" "$(total "$TMP/out.json")" "$count $((count * 64))"
 is_same "processes" "$(ask "$TMP/out.json" '.processes[].pid')" "$traced"

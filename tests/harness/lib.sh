@@ -219,20 +219,30 @@ site_is() { # FILE FUNCTION COUNT BYTES
 	is_same "$2 in ${1##*/}" "$(site_sum "$1" "$2")" "$3 $4"
 }
 
-# as_expected FILE TRUTH: every `expect FUNCTION COUNT BYTES [or COUNT BYTES]` of a workload's output.
+# as_expected FILE TRUTH: every `expect FUNCTION COUNT BYTES [or COUNT BYTES]` of a workload's output; with
+# COMM set, in the processes of this name.
 as_expected() {
-	local site a b or c d is seen=0
-	while read -r _ site a b or c d; do
-		seen=$((seen + 1))
-		if [ "$site" = total ]; then
-			is=$(total "$1")
-		else
-			is=$(site_sum "$1" "$site")
-		fi
-		[ "$is" = "$a $b" ] || { [ "$or" = or ] && [ "$is" = "$c $d" ]; } ||
-			fail "$site in ${1##*/}: is '$is', not '$a $b'"
-	done < <(grep '^expect ' "$2")
-	[ "$seen" -gt 0 ] || fail "the workload said nothing to expect"
+	local sites
+	sites=$(
+		ask "$1" 'sites($comm)' --arg comm "${COMM:-}"
+		echo "total $(total "$1")"
+	)
+	awk '
+		NR == FNR { is[$1] = $2 " " $3; next }
+		$1 != "expect" { next }
+		{ seen++; have = $2 in is ? is[$2] : "0 0" }
+		have != $3 " " $4 && !($5 == "or" && have == $6 " " $7) {
+			print $2 ": is " have ", not " $3 " " $4
+			bad = 1
+		}
+		END {
+			if (!seen)
+				print "the workload said nothing to expect"
+			exit bad || !seen
+		}' <(echo "$sites") "$2" >"$TMP/unexpected" || {
+		show "$TMP/unexpected"
+		fail "${1##*/} is not what ${2##*/} says"
+	}
 }
 
 # stack_is FILE "LEAF CALLER ..." COUNT BYTES: exactly one row with these callers, with these sums.

@@ -2,7 +2,7 @@
 # What tests ask of a JSON profile. The caller of the allocator is the first frame above frame 0 that
 # is not an operator new: where operator new ends in malloc it is a frame like any other.
 
-def bare: gsub("\\(anonymous namespace\\)::"; "") | sub("\\(.*$"; "") | sub("^__strdup$"; "strdup");
+def bare: ltrimstr("(anonymous namespace)::") | split("(")[0] // "" | if . == "__strdup" then "strdup" else . end;
 def is_new: startswith("operator new");
 
 # Callers of the allocator, nearest first, without argument lists. (One operator new may call another.)
@@ -11,6 +11,9 @@ def callers: [.frames[1:][].function | bare] | after_new;
 def site: callers[0] // "";
 
 def count_bytes: "\(map(.alloc_count) | add // 0) \(map(.alloc_bytes) | add // 0)";
+# "SITE COUNT BYTES" of every site, in processes of this name ("": all).
+def sites($comm): [.stacks[] | select($comm == "" or .comm == $comm) | { s: site, c: .alloc_count, b: .alloc_bytes }] |
+	group_by(.s)[] | "\(.[0].s) \(map(.c) | add) \(map(.b) | add)";
 def at_site($name): [.stacks[] | select(site == $name)];
 # Stacks whose callers begin with these names.
 def along($names): [.stacks[] | select(callers[:$names | length] == $names)];

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Kernel objects as tests build them: stands where vmlinux/vmlinux.h does in the BPF build. The shapes that i_ctime and
+ * mm_lock_seq had in different kernels lie side by side, so that reading the wrong one gives a wrong answer.
+ */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+#include <linux/bpf.h>
+
+#include "../../vmlinux/x86.h"
+
+#define VM_EXEC	   0x00000004
+#define HOST_SHAPE __attribute__((may_alias))
+
+struct super_block {
+	unsigned int s_dev;
+};
+
+struct timespec64 {
+	long long tv_sec;
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+	unsigned int i_generation;
+	long long ctime_sec;	/* from 6.11 */
+	long long ctime_old;	/* to 6.5 */
+	long long ctime_hidden; /* 6.6 to 6.10 */
+};
+
+struct inode___sec {
+	long long before[3];
+	long long i_ctime_sec;
+} HOST_SHAPE;
+
+struct inode___ctime {
+	long long before[4];
+	struct timespec64 i_ctime;
+} HOST_SHAPE;
+
+struct inode____ctime {
+	long long before[5];
+	struct timespec64 __i_ctime;
+} HOST_SHAPE;
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct seqcount {
+	unsigned int sequence;
+};
+
+struct mm_struct {
+	struct file *exe_file;
+	unsigned int lock_seq;
+	unsigned long start_code;
+};
+
+struct mm_struct___seq {
+	struct file *before;
+	struct seqcount mm_lock_seq;
+} HOST_SHAPE;
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	struct mm_struct *vm_mm;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	unsigned long long start_boottime;
+	unsigned long long self_exec_id;
+	struct task_struct *group_leader;
+	struct mm_struct *mm;
+	struct {
+		unsigned long sig[1];
+	} blocked;
+	char comm[16];
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+};
+
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+};
+
+struct syscall_exit {
+	unsigned long common;
+	long nr;
+	long ret;
+};
+
+#endif
