@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The border: every layout that kernel side and user side share. Fixed-width types, no pointers, padding named
- * and zeroed (hash keys are compared as bytes).
+ * The border: every layout that kernel side and user side share. Fixed-width types, no pointers,
+ * padding named and zeroed (hash keys are compared as bytes).
  */
 #ifndef ALLOCSNOOP_ABI_H
 #define ALLOCSNOOP_ABI_H
@@ -12,17 +12,17 @@
 
 /*
  * The attach cookie of a probe says all that the program must know, so that a hit needs no look-up:
- *   0-2 size argument (1..6), 3-5 count argument, 6-8 old-block argument (realloc), 9-11 alignment argument,
- *   12-19 sp_delta / 8, 20-22 AS_SITE_*, 32-63 site number (from 1).
+ *   0-2 size argument (1..6), 3-5 count argument, 6-8 old-block argument (realloc), 9-11 alignment
+ * argument, 12-19 sp_delta / 8, 20-22 AS_SITE_*, 32-63 site number (from 1).
  */
-#define AS_COOKIE_SIZE(c)     ((__u32)((c) & 7))
+#define AS_COOKIE_SIZE(c)     ((__u32)((c)&7))
 #define AS_COOKIE_COUNT(c)    ((__u32)((c) >> 3 & 7))
 #define AS_COOKIE_OLD(c)      ((__u32)((c) >> 6 & 7))
 #define AS_COOKIE_ALIGN(c)    ((__u32)((c) >> 9 & 7))
 #define AS_COOKIE_SP_DELTA(c) ((__u32)((c) >> 12 & 255) * 8)
-#define AS_SITE_JUMPS         (1ull << 20) /* may jump on to another site's function */
-#define AS_SITE_JUMPED        (1ull << 21) /* another site's function may jump here */
-#define AS_SITE_POSIX         (1ull << 22) /* refuses alignments as posix_memalign does */
+#define AS_SITE_JUMPS	      (1ull << 20) /* may jump on to another site's function */
+#define AS_SITE_JUMPED	      (1ull << 21) /* another site's function may jump here */
+#define AS_SITE_POSIX	      (1ull << 22) /* refuses alignments as posix_memalign does */
 #define AS_COOKIE_SITE(c)     ((__u32)((c) >> 32))
 
 /* How far a function that jumps on may round a size up (pvalloc, alignment): two pages. */
@@ -87,19 +87,20 @@ struct as_frame {
 _Static_assert(sizeof(struct as_frame) == 16, "frames are hashed and stored as words");
 
 /* How a walk ended; the first ones are the public codes of allocsnoop.h. */
-#define AS_END_COMPLETE    0
+#define AS_END_COMPLETE	   0
 #define AS_END_TRUNCATED   1
-#define AS_END_NO_TABLE    2
-#define AS_END_GAP         3
+#define AS_END_NO_TABLE	   2
+#define AS_END_GAP	   3
 #define AS_END_UNSUPPORTED 4
 #define AS_END_READ_FAULT  5
-#define AS_END_BUSY        6
+#define AS_END_BUSY	   6
 #define AS_END_ANONYMOUS   7
 #define AS_END_NO_PROGRESS 8
 
 /* ---- files ---- */
 
-/* What the kernel knows a file by (never stat's st_dev: btrfs and overlayfs disagree with the mapping's). */
+/* What the kernel knows a file by (never stat's st_dev: btrfs and overlayfs disagree with the
+ * mapping's). */
 struct as_file_key {
 	__u64 ino;
 	__u64 dev; /* kernel encoding: major << 20 | minor */
@@ -108,20 +109,21 @@ struct as_file_key {
 };
 
 /* bpf map `files`: file hash -> what user space has done about it. */
-#define AS_FILE_READY     1 /* opened, probed when it holds an allocator */
+#define AS_FILE_READY	  1 /* opened, probed when it holds an allocator */
 #define AS_FILE_ALLOCATOR 2 /* holds probe sites: `ranges` has an entry */
-#define AS_INDEX_PAGES    4
+#define AS_INDEX_PAGES	  4
 
 struct as_file {
 	__u32 flags;
-	__u32 table;       /* slot + 1 in `tables`; 0: no unwind rows */
+	__u32 table; /* slot + 1 in `tables`; 0: no unwind rows */
 	__u32 chunk_cnt;
-	__u32 entry_off;   /* file offset of e_entry's function end search: see AS_RULE_END; 0 none */
+	__u32 entry_off; /* file offset of e_entry's function end search: see AS_RULE_END; 0 none */
 	__u32 first[AS_INDEX_PAGES]; /* base of the first chunk of each index page; ~0 unused */
 };
 _Static_assert(sizeof(struct as_file) == 32, "no padding");
 
-/* bpf map `ranges`: file hash -> text that is the allocator itself, sorted; calls from there are nested. */
+/* bpf map `ranges`: file hash -> text that is the allocator itself, sorted; calls from there are
+ * nested. */
 #define AS_RANGE_MAX 64
 
 struct as_ranges {
@@ -137,20 +139,22 @@ struct as_ranges {
 
 #define AS_RULE_MAX 32768
 
-#define AS_CFA_GAP         0 /* no row covers the place */
-#define AS_CFA_RSP         1 /* CFA = rsp + cfa_off */
-#define AS_CFA_RBP         2 /* CFA = rbp + cfa_off */
-#define AS_CFA_DEREF_RBP   3 /* CFA = *(rbp + cfa_off) + aux (GCC's DRAP in AVX code) */
-#define AS_CFA_DEREF_RSP   4 /* CFA = *(rsp + cfa_off) + aux */
-#define AS_CFA_PLT         5 /* CFA = rsp + 8 + ((rip & 15) >= aux ? 8 : 0) */
-#define AS_CFA_SIGFRAME    6 /* registers lie in the ucontext at rsp (x86-64: rt_sigframe after its return address) */
-#define AS_CFA_END         7 /* the return address is undefined: outermost frame */
+#define AS_CFA_GAP	 0 /* no row covers the place */
+#define AS_CFA_RSP	 1 /* CFA = rsp + cfa_off */
+#define AS_CFA_RBP	 2 /* CFA = rbp + cfa_off */
+#define AS_CFA_DEREF_RBP 3 /* CFA = *(rbp + cfa_off) + aux (GCC's DRAP in AVX code) */
+#define AS_CFA_DEREF_RSP 4 /* CFA = *(rsp + cfa_off) + aux */
+#define AS_CFA_PLT	 5 /* CFA = rsp + 8 + ((rip & 15) >= aux ? 8 : 0) */
+#define AS_CFA_SIGFRAME                                                                          \
+	6 /* registers lie in the ucontext at rsp (x86-64: rt_sigframe after its return address) \
+	   */
+#define AS_CFA_END	   7 /* the return address is undefined: outermost frame */
 #define AS_CFA_UNSUPPORTED 8
 
-#define AS_FP_SAME   0 /* caller's rbp is rbp */
-#define AS_FP_CFA    1 /* caller's rbp is *(CFA + fp_off) */
-#define AS_FP_RBP    2 /* caller's rbp is *(rbp + fp_off) */
-#define AS_FP_UNDEF  3 /* lost: must not be followed */
+#define AS_FP_SAME  0 /* caller's rbp is rbp */
+#define AS_FP_CFA   1 /* caller's rbp is *(CFA + fp_off) */
+#define AS_FP_RBP   2 /* caller's rbp is *(rbp + fp_off) */
+#define AS_FP_UNDEF 3 /* lost: must not be followed */
 
 struct as_rule {
 	__u8 cfa_kind;
@@ -163,12 +167,13 @@ struct as_rule {
 _Static_assert(sizeof(struct as_rule) == 16, "array elements");
 
 /* Rules with fixed numbers. */
-#define AS_RULE_GAP         0
-#define AS_RULE_END         1
+#define AS_RULE_GAP	    0
+#define AS_RULE_END	    1
 #define AS_RULE_UNSUPPORTED 2
 
 struct as_row {
-	__u16 pc_delta; /* file offset - chunk base; rows past the last are 0xffff, rule AS_RULE_GAP */
+	__u16 pc_delta; /* file offset - chunk base; rows past the last are 0xffff, rule AS_RULE_GAP
+			 */
 	__u16 rule;
 };
 
@@ -181,7 +186,8 @@ struct as_chunk {
 	struct as_row rows[AS_CHUNK_ROWS];
 };
 
-/* An element of a file's table: first the index pages (bases of the chunks, sorted, ~0 after the last), then the chunks. */
+/* An element of a file's table: first the index pages (bases of the chunks, sorted, ~0 after the
+ * last), then the chunks. */
 union as_page {
 	struct as_chunk chunk;
 	__u32 base[AS_CHUNK_ROWS];
@@ -205,7 +211,8 @@ struct as_tally {
 
 /* One per possible CPU, a cache line each; added to atomically. */
 struct as_counters {
-	__u64 calls;  /* allocation calls; only counted here where sampling, else as_taken has them all */
+	__u64 calls;  /* allocation calls; only counted here where sampling, else as_taken has them
+			 all */
 	__u64 failed; /* of impossible sizes or alignments */
 	__u64 pad[6];
 };
@@ -219,16 +226,16 @@ struct as_taken {
 _Static_assert(sizeof(struct as_taken) == 64, "a cache line");
 
 /* ---- losses counted in the kernel: names and texts are in src/trace/loss.c, same order ---- */
-#define AS_LOSS_TALLY_FULL       0
-#define AS_LOSS_STACK_RING_FULL  1
-#define AS_LOSS_NO_SLOT          2
-#define AS_LOSS_PROC_RING_FULL   3
-#define AS_LOSS_FILE_RING_FULL   4
-#define AS_LOSS_NO_THREAD_STATE  5
-#define AS_LOSS_SIGNAL_BLOCKED   6
+#define AS_LOSS_TALLY_FULL	  0
+#define AS_LOSS_STACK_RING_FULL	  1
+#define AS_LOSS_NO_SLOT		  2
+#define AS_LOSS_PROC_RING_FULL	  3
+#define AS_LOSS_FILE_RING_FULL	  4
+#define AS_LOSS_NO_THREAD_STATE	  5
+#define AS_LOSS_SIGNAL_BLOCKED	  6
 #define AS_LOSS_CALLER_UNREADABLE 7
-#define AS_LOSS_STALE_MAPPING    8
-#define AS_LOSS_CNT              9
+#define AS_LOSS_STALE_MAPPING	  8
+#define AS_LOSS_CNT		  9
 
 /* ---- events in the ring buffer ---- */
 
@@ -255,10 +262,11 @@ struct as_proc_event {
 	__u64 start_boottime;
 	__u64 exec_id;
 	__u64 exe_file; /* file hash, 0 unknown */
-	char comm[16];  /* of the group leader */
+	char comm[16];	/* of the group leader */
 };
 
-/* An executable mapping: from the iterator (one for each), or when a target maps a file not yet READY. */
+/* An executable mapping: from the iterator (one for each), or when a target maps a file not yet
+ * READY. */
 struct as_map_event {
 	__u32 type;
 	__u32 tgid;

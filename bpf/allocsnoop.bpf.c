@@ -41,7 +41,8 @@ int allocsnoop_callm(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Run by user space for each slot in turn: moves the sums that wait there to the tally. 1: somebody holds the slot. */
+/* Run by user space for each slot in turn: moves the sums that wait there to the tally. 1: somebody
+ * holds the slot. */
 SEC("raw_tp")
 int allocsnoop_flush(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -49,8 +50,8 @@ int allocsnoop_flush(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /*
- * The kernel calls this function for every new mapping and for mprotect, with the mapping in place. (A kprobe, not
- * fentry: kernels built without function tracing have no fentry.)
+ * The kernel calls this function for every new mapping and for mprotect, with the mapping in place.
+ * (A kprobe, not fentry: kernels built without function tracing have no fentry.)
  */
 SEC("kprobe/perf_event_mmap")
 int BPF_KPROBE(allocsnoop_map, struct vm_area_struct *vma)
@@ -59,7 +60,8 @@ int BPF_KPROBE(allocsnoop_map, struct vm_area_struct *vma)
 	return 0;
 }
 
-/* Where the kernel has no kprobes. (It puts every system call of the machine on the slower path: second choice.) */
+/* Where the kernel has no kprobes. (It puts every system call of the machine on the slower path:
+ * second choice.) */
 SEC("tracepoint/syscalls/sys_exit_mmap")
 int allocsnoop_mmap(struct syscall_exit *ctx)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * One allocation call: is it one (impossible sizes aren't, an allocator's own calls aren't), is it kept, which
- * stack has it; then sums move. Cheap questions first: what isn't kept must not cost more than the draw.
+ * One allocation call: is it one (impossible sizes aren't, an allocator's own calls aren't), is it
+ * kept, which stack has it; then sums move. Cheap questions first: what isn't kept must not cost
+ * more than the draw.
  */
 #ifndef ALLOCSNOOP_CALL_BPF_H
 #define ALLOCSNOOP_CALL_BPF_H
@@ -13,12 +14,17 @@ struct call {
 	__u64 sp;  /* at the entry: the return address lies there */
 };
 
-#define CALL_TAKEN    0
-#define CALL_FAILED   1 /* larger than any object (PTRDIFF_MAX), an overflowing product, an impossible alignment */
+#define CALL_TAKEN 0
+#define CALL_FAILED                                                                                \
+	1 /* larger than any object (PTRDIFF_MAX), an overflowing product, an impossible alignment \
+	   */
 #define CALL_FILTERED 2
 
-/* glibc, musl, jemalloc and the rest refuse sizes above PTRDIFF_MAX and products that overflow. */
-static __always_inline int call__size(struct call *c, const struct pt_regs *ctx)
+/*
+ * glibc, musl, jemalloc and the rest refuse sizes above PTRDIFF_MAX and products that overflow. A
+ * function of its own because the arguments' copy is large, and the stack is needed by the walk.
+ */
+static __noinline int call__size(struct call *c, const struct pt_regs *ctx)
 {
 	struct regs_args args = regs__args(ctx);
 	__u64 size = args.v[AS_COOKIE_SIZE(c->cookie)];
@@ -47,11 +53,12 @@ static __always_inline int call__size(struct call *c, const struct pt_regs *ctx)
 }
 
 /*
- * Has the thread's previous hit jumped on to here? The same entry stack pointer and return address alone could
- * be a loop: it must also be a different function that is known to jump here, with the same block and size (some
- * round the size up).
+ * Has the thread's previous hit jumped on to here? The same entry stack pointer and return address
+ * alone could be a loop: it must also be a different function that is known to jump here, with the
+ * same block and size (some round the size up).
  */
-static __always_inline bool call__came_from(const struct call *c, const struct as_thread *prev, __u64 ra)
+static __always_inline bool call__came_from(const struct call *c, const struct as_thread *prev,
+					    __u64 ra)
 {
 	__u64 jump = AS_JUMP(prev->site, AS_COOKIE_SITE(c->cookie));
 
@@ -62,7 +69,8 @@ static __always_inline bool call__came_from(const struct call *c, const struct a
 	return bpf_map_lookup_elem(&jumps, &jump) != NULL;
 }
 
-static __always_inline bool call__was_jumped_to(const struct call *c, struct task_struct *task, __u64 ra)
+static __always_inline bool call__was_jumped_to(const struct call *c, struct task_struct *task,
+						__u64 ra)
 {
 	struct as_thread *prev = bpf_task_storage_get(&threads, task, NULL, 0);
 
@@ -91,13 +99,15 @@ static __always_inline __u64 jumper__key(__u64 proc, __u64 ra)
 }
 
 /*
- * This function may jump on: what it was called with is remembered for the thread, and that it was called from
- * there for all (so that calls from elsewhere needn't look). True when it was itself jumped to.
+ * This function may jump on: what it was called with is remembered for the thread, and that it was
+ * called from there for all (so that calls from elsewhere needn't look). True when it was itself
+ * jumped to.
  */
 static __noinline int call__note_jumper(struct call *c)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct as_thread *prev = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct as_thread *prev =
+		bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	__u64 ra = 0, key;
 	__u32 one = 1;
 	int jumped;
@@ -142,10 +152,12 @@ static __always_inline bool call__is_inner(const struct walk *w)
 	return false;
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014) over the CPU's count of hits: uniform, and each number is used once. */
+/* SplitMix64 (Steele, Lea, Flood 2014) over the CPU's count of hits: uniform, and each number is
+ * used once. */
 static __always_inline __u32 draw__next(__u64 hit)
 {
-	__u64 z = as_seed + (hit + ((__u64)bpf_get_smp_processor_id() << 48)) * 0x9e3779b97f4a7c15ull;
+	__u64 z =
+		as_seed + (hit + ((__u64)bpf_get_smp_processor_id() << 48)) * 0x9e3779b97f4a7c15ull;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
@@ -174,42 +186,48 @@ static __always_inline struct as_tally_key call__key(const struct call *c, __u64
 	};
 }
 
-static __always_inline void call__sum(const struct call *c, __u64 stack, __u64 proc)
+static __noinline int call__sum(const struct call *c, __u64 stack, __u64 proc)
 {
 	struct as_tally_key key = call__key(c, stack, proc);
 	struct as_tally one = { .cnt = 1, .bytes = c->size };
 
-	tally__add(&key, &one);
+	return tally__add(&key, &one);
 }
 
-/* Walks the stack, tells user space of a new one, and sums. False: an inner call, nothing to count. */
-static __noinline bool call__walk(struct call *c, struct as_slot *s, __u32 slot, const struct pt_regs *ctx)
+/* Walks the stack, tells user space of a new one, and sums. False: an inner call, nothing to count.
+ */
+static __noinline bool call__walk(struct call *c, struct as_slot *s, __u32 slot,
+				  const struct pt_regs *ctx)
 {
-	struct walk w = { .end = WALK_NOT_DONE, .slot = slot };
+	struct walk *w = &s->walk;
+	struct as_tally one = { .cnt = 1, .bytes = c->size };
 	struct as_tally_key sum_key;
 	__u64 key;
 
 	memo__begin(s, ctx->ip, c->sp, ctx->bp);
-	walk__begin(&w, s, ctx->ip, c->sp, ctx->bp);
-	if (w.depth == 2 && call__is_inner(&w))
+	walk__begin(w, s, ctx->ip, c->sp, ctx->bp);
+	if (w->depth == 2 && call__is_inner(w))
 		return false;
-	key = jumper__key(s->proc, w.ip);
+	key = jumper__key(s->proc, w->ip);
 	s->now.may_be_jumped_to = jumpers_full || bpf_map_lookup_elem(&jumpers, &key);
-	if (s->now.may_be_jumped_to && call__was_jumped_to(c, bpf_get_current_task_btf(), w.ip))
+	if (s->now.may_be_jumped_to && call__was_jumped_to(c, bpf_get_current_task_btf(), w->ip))
 		return false;
-	walk__rest(&w);
-	w.hash = hash__mix(w.hash, w.end);
-	w.hash += !w.hash; /* 0 says "lost" */
-	sum_key = call__key(c, w.hash, s->proc);
-	/* Ends that another moment may not have, and stacks that aren't known yet, are walked again. */
-	if (stack__announce(s, &w) && w.end != AS_END_BUSY && w.end != AS_END_READ_FAULT && s->now.generation)
+	walk__rest(w, slot);
+	w->hash = hash__mix(w->hash, w->end);
+	w->hash += !w->hash; /* 0 says "lost" */
+	sum_key = call__key(c, w->hash, s->proc);
+	/* Ends that another moment may not have, and stacks that aren't known yet, are walked
+	 * again. */
+	if (stack__announce(s, w) && w->end != AS_END_BUSY && w->end != AS_END_READ_FAULT &&
+	    s->now.generation)
 		memo__keep(s, &sum_key, c->size);
 	else
-		call__sum(c, w.hash, s->proc);
+		tally__add(&sum_key, &one);
 	return true;
 }
 
-static __always_inline bool call__count(struct call *c, struct as_slot *s, __u32 slot, const struct pt_regs *ctx)
+static __always_inline bool call__count(struct call *c, struct as_slot *s, __u32 slot,
+					const struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct as_memo *m;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Knobs, set by user space before loading: constants for the verifier, so what is off costs nothing. */
+/* Knobs, set by user space before loading: constants for the verifier, so what is off costs
+ * nothing. */
 #ifndef ALLOCSNOOP_CONFIG_BPF_H
 #define ALLOCSNOOP_CONFIG_BPF_H
 
-const volatile __u64 as_self_tgid = 0;     /* never traced */
-const volatile __u64 as_all = 0;           /* count every process, not only those in `procs` */
-const volatile __u64 as_sampling = 0;      /* draw by `thr`; 0: keep all */
-const volatile __u64 as_same_thr = 0;      /* of 2^32: keep when a draw is below, whatever the size; 0: by `thr` */
-const volatile __u64 as_seed = 0;          /* of the draws, random */
-const volatile __u64 as_min_size = 0;      /* bytes */
-const volatile __u64 as_max_size = ~0ull;  /* bytes */
-const volatile __u64 as_max_depth = 512;   /* frames, at most AS_DEPTH_MAX */
-const volatile __u64 as_slot_mask = 7;     /* entries of `slots` - 1 */
-const volatile __u64 as_cpu_mask = 1023;   /* entries of `counters` - 1 */
-const volatile __u64 as_tally_half = 0;    /* rows after which user space is asked to flip */
-const volatile __u64 as_ring_quarter = 0;  /* bytes waiting after which user space is woken */
+const volatile __u64 as_self_tgid = 0; /* never traced */
+const volatile __u64 as_all = 0;       /* count every process, not only those in `procs` */
+const volatile __u64 as_sampling = 0;  /* draw by `thr`; 0: keep all */
+const volatile __u64 as_same_thr =
+	0; /* of 2^32: keep when a draw is below, whatever the size; 0: by `thr` */
+const volatile __u64 as_seed = 0;	  /* of the draws, random */
+const volatile __u64 as_min_size = 0;	  /* bytes */
+const volatile __u64 as_max_size = ~0ull; /* bytes */
+const volatile __u64 as_max_depth = 512;  /* frames, at most AS_DEPTH_MAX */
+const volatile __u64 as_slot_mask = 7;	  /* entries of `slots` - 1 */
+const volatile __u64 as_cpu_mask = 1023;  /* entries of `counters` - 1 */
+const volatile __u64 as_tally_half = 0;	  /* rows after which user space is asked to flip */
+const volatile __u64 as_ring_quarter = 0; /* bytes waiting after which user space is woken */
 
 __u64 counting = 0; /* user space opens and closes counting for all probes at once */
 

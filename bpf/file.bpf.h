@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* What file is mapped where: the kernel's inode as a key, and the mappings of the current process. */
+/* What file is mapped where: the kernel's inode as a key, and the mappings of the current process.
+ */
 #ifndef ALLOCSNOOP_FILE_BPF_H
 #define ALLOCSNOOP_FILE_BPF_H
 
@@ -29,13 +30,14 @@ static __always_inline void file__key(struct file *file, struct as_file_key *key
 /* Never 0, which means "no file". */
 static __always_inline __u64 file__hash(const struct as_file_key *key)
 {
-	__u64 h = hash__mix(key->ino, key->dev);
+	__u64 h = hash__mix(hash__mix(0, key->ino), key->dev);
 
 	h = hash__mix(h, key->generation);
 	return hash__mix(h, key->ctime_sec) | 1;
 }
 
-static long mapping__fill(struct task_struct *task, struct vm_area_struct *vma, struct as_mapping *m)
+static long mapping__fill(struct task_struct *task, struct vm_area_struct *vma,
+			  struct as_mapping *m)
 {
 	struct as_file_key key;
 
@@ -51,12 +53,13 @@ static long mapping__fill(struct task_struct *task, struct vm_area_struct *vma, 
 	return 0;
 }
 
-/* Raised by user space when it has given a file a table, so that no cached mapping stays without it. */
+/* Raised by user space when it has given a file a table, so that no cached mapping stays without
+ * it. */
 __u64 table_epoch;
 
 /*
- * The sequence count of the current address space's lock: even while nobody changes its mappings. 1 (never
- * valid) before 6.13, where there is no such count: then nothing outlives a sample.
+ * The sequence count of the current address space's lock: even while nobody changes its mappings. 1
+ * (never valid) before 6.13, where there is no such count: then nothing outlives a sample.
  */
 static __always_inline __u64 mapping__seq(struct task_struct *task)
 {
@@ -67,7 +70,8 @@ static __always_inline __u64 mapping__seq(struct task_struct *task)
 	return table_epoch << 32 | mm->mm_lock_seq.sequence;
 }
 
-/* The entry that holds addr, whether it's of this generation or not; AS_MAPPING_CNT when there is none. */
+/* The entry that holds addr, whether it's of this generation or not; AS_MAPPING_CNT when there is
+ * none. */
 static __always_inline __u32 mapping__entry(struct as_slot *s, __u64 addr)
 {
 	__u32 i;
@@ -91,15 +95,18 @@ static __always_inline void mapping__add_file(struct as_mapping *m)
 	m->flags |= f->flags;
 }
 
-static __noinline int mapping__ask(__u64 addr, struct as_mapping *m)
+static __noinline long mapping__ask(__u64 addr, __u64 generation, struct as_mapping *to)
 {
+	struct as_mapping m = { .generation =
+					generation }; /* a callback's argument lies on the stack */
 	long err;
 
-	if (!m)
+	if (!to)
 		return -ENOENT;
-	err = bpf_find_vma(bpf_get_current_task_btf(), addr, mapping__fill, m, 0);
-	if (!err && m->file)
-		mapping__add_file(m);
+	err = bpf_find_vma(bpf_get_current_task_btf(), addr, mapping__fill, &m, 0);
+	if (!err && m.file)
+		mapping__add_file(&m);
+	*to = m;
 	return err;
 }
 
@@ -136,7 +143,7 @@ static __noinline int mapping__remember(__u64 proc, const struct as_mapping *m)
 	return 0;
 }
 
-static __noinline int mapping__recall(__u64 proc, __u64 addr, struct as_mapping *m)
+static __noinline long mapping__recall(__u64 proc, __u64 addr, struct as_mapping *m)
 {
 	__u64 key = chunk__key(proc, addr >> AS_CHUNK_SHIFT);
 	struct as_address_chunk *chunk = bpf_map_lookup_elem(&address_chunks, &key);
@@ -158,45 +165,50 @@ static __noinline int mapping__recall(__u64 proc, __u64 addr, struct as_mapping 
 }
 
 /*
- * The mapping that holds addr: from the slot's cache or by bpf_find_vma (5.17; 0.1 us). It fails with -EBUSY as
- * soon as a writer so much as waits for the lock, which can last: growing heaps with more threads than CPUs met it
- * at every tenth call. Then the entry of before serves, or what was
+ * The mapping that holds addr: from the slot's cache or by bpf_find_vma (5.17; 0.1 us). It fails
+ * with -EBUSY as soon as a writer so much as waits for the lock, which can last: growing heaps with
+ * more threads than CPUs met it at every tenth call. Then the entry of before serves, or what was
  * noted when the mapping was made; should a later look-up show that it was wrong, its uses are
- * counted as a loss. 0, -ENOENT, or -EBUSY when nothing is cached.
+ * counted as a loss. 0, -ENOENT, or -EBUSY when nothing is cached. *out is good until the next
+ * look-up.
  */
-static __always_inline long mapping__find(struct as_slot *s, __u64 addr, struct as_mapping *out)
+static __always_inline long mapping__find(struct as_slot *s, __u64 addr, struct as_mapping **out)
 {
-	struct as_mapping m = { .generation = s->generation }, *old;
+	struct as_mapping *m = &s->asked, *old;
 	__u32 at = mapping__entry(s, addr);
 	long err;
 
 	old = &s->maps[at & (AS_MAPPING_CNT - 1)];
 	if (at < AS_MAPPING_CNT && old->generation == s->generation) {
-		*out = *old;
+		*out = old;
 		return 0;
 	}
-	err = mapping__ask(addr, &m);
+	err = mapping__ask(addr, s->generation, m);
 	if (err == -EBUSY && at < AS_MAPPING_CNT) {
 		old->stale_uses++;
-		*out = *old;
+		s->now.generation = 0; /* the walk isn't to be remembered */
+		*out = old;
 		return 0;
 	}
-	if (err == -EBUSY)
-		err = mapping__recall(s->proc, addr, &m);
+	if (err == -EBUSY) {
+		s->now.generation = 0;
+		err = mapping__recall(s->proc, addr, m);
+	}
 	if (err)
 		return err;
 	if (at == AS_MAPPING_CNT)
 		old = &s->maps[s->next++ & (AS_MAPPING_CNT - 1)];
-	else if (old->stale_uses && (old->file != m.file || old->bias != m.bias))
+	else if (old->stale_uses && (old->file != m->file || old->bias != m->bias))
 		loss__add(AS_LOSS_STALE_MAPPING, old->stale_uses);
-	*old = m;
-	*out = m;
+	*old = *m;
+	*out = old;
 	return 0;
 }
 
 /*
- * Takes note of changes: memos and mappings of an earlier generation are no longer sure, and those of another
- * process image are nothing. While the count is odd (somebody is changing mappings), nothing stays sure.
+ * Takes note of changes: memos and mappings of an earlier generation are no longer sure, and those
+ * of another process image are nothing. While the count is odd (somebody is changing mappings),
+ * nothing stays sure.
  */
 static __always_inline void mapping__renew(struct as_slot *s, struct task_struct *task, __u64 proc)
 {

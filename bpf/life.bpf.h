@@ -6,11 +6,12 @@
 /* Names one process image for good: PID re-use and exec make another. Never 0. */
 static __always_inline __u64 proc__id(struct task_struct *task)
 {
-	__u64 h = hash__mix(task->tgid, task->group_leader->start_boottime);
+	__u64 h = hash__mix(hash__mix(0, task->tgid), task->group_leader->start_boottime);
 
 	return hash__mix(h, task->self_exec_id) | 1;
 }
 
+/* Not 0: the event didn't get through. */
 static __noinline int proc__announce(__u64 proc)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -30,35 +31,39 @@ static __noinline int proc__announce(__u64 proc)
 		file__key(exe, &key);
 		ev.exe_file = file__hash(&key);
 	}
-	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_FORCE_WAKEUP))
+	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_FORCE_WAKEUP)) {
 		loss__count(AS_LOSS_PROC_RING_FULL);
-	else
-		bpf_map_update_elem(&announced, &proc, &one, BPF_ANY);
+		return 1;
+	}
+	bpf_map_update_elem(&announced, &proc, &one, BPF_ANY);
 	return 0;
 }
 
 /*
- * Makes the slot the task's: its process is known to user space, its mappings are the cached ones or none are, and
- * no stack has been read. Mostly the same task comes again.
+ * Makes the slot the task's: its process is known to user space, its mappings are the cached ones
+ * or none are, and no stack has been read. Mostly the same task comes again.
  */
 static __always_inline void slot__enter(struct as_slot *s, struct task_struct *task)
 {
-	__u64 proc = s->proc;
+	__u64 proc = s->proc, last = s->task;
 
-	if (s->task != (__u64)task || s->born != task->start_boottime || s->exec_id != task->self_exec_id) {
+	if (last != (__u64)task || s->born != task->start_boottime ||
+	    s->exec_id != task->self_exec_id) {
 		s->task = (__u64)task;
 		s->born = task->start_boottime;
 		s->exec_id = task->self_exec_id;
 		proc = proc__id(task);
-		if (proc != s->proc)
-			proc__announce(proc);
+		if ((proc != s->proc || !last) && proc__announce(proc))
+			s->task = 0; /* so that the next hit tries again */
 	}
 	mapping__renew(s, task, proc);
 	s->window.words = 0;
 }
 
-/* vma: from a probe's register, so read by helper. False when it isn't an executable file mapping. */
-static __always_inline bool map__event(struct vm_area_struct *vma, __u32 tgid, struct as_map_event *ev)
+/* vma: from a probe's register, so read by helper. False when it isn't an executable file mapping.
+ */
+static __always_inline bool map__event(struct vm_area_struct *vma, __u32 tgid,
+				       struct as_map_event *ev)
 {
 	struct file *file = BPF_CORE_READ(vma, vm_file);
 
@@ -74,15 +79,15 @@ static __always_inline bool map__event(struct vm_area_struct *vma, __u32 tgid, s
 	return true;
 }
 
-#define SIGCHLD	 17
-#define SIGURG	 23
-#define SIGWINCH 28
-#define SIG_BIT(n) (1ul << ((n) - 1))
+#define SIGCHLD	   17
+#define SIGURG	   23
+#define SIGWINCH   28
+#define SIG_BIT(n) (1ul << ((n)-1))
 
 /*
- * A signal whose default action is to be ignored and that this thread doesn't block; 0 when it blocks all of
- * them. The tracer sees it before the program does and swallows it; should the tracer have died in between, it
- * does no harm.
+ * A signal whose default action is to be ignored and that this thread doesn't block; 0 when it
+ * blocks all of them. The tracer sees it before the program does and swallows it; should the tracer
+ * have died in between, it does no harm.
  */
 static __always_inline __u32 stop__signal(struct task_struct *task)
 {
@@ -110,15 +115,18 @@ static __always_inline bool stop__request(struct task_struct *task)
 	return false;
 }
 
-/* A new executable mapping of a file that user space doesn't know: the process is held, or at least reported. */
-static __always_inline void map__unknown(struct task_struct *task, const struct as_map_event *ev, __u32 flags)
+/* A new executable mapping of a file that user space doesn't know: the process is held, or at least
+ * reported. */
+static __always_inline void map__unknown(struct task_struct *task, const struct as_map_event *ev,
+					 __u32 flags)
 {
 	if (flags & AS_PROC_STOP) {
 		if (stop__request(task))
 			return;
 		loss__count(AS_LOSS_SIGNAL_BLOCKED);
 	}
-	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
+	/* Without a file: it couldn't be looked at. */
+	if (!ev->file || bpf_ringbuf_output(&ring, (void *)ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
 		loss__count(AS_LOSS_FILE_RING_FULL);
 }
 
@@ -165,13 +173,15 @@ static __always_inline void map__enter(struct vm_area_struct *vma)
 		map__unknown(task, &ev, flags);
 }
 
-static long map__found(struct task_struct *task, struct vm_area_struct *vma, struct as_map_event *ev)
+static long map__found(struct task_struct *task, struct vm_area_struct *vma,
+		       struct as_map_event *ev)
 {
 	map__event(vma, task->tgid, ev);
 	return 0;
 }
 
-/* The current process may have a new mapping at addr. Where it can't be looked up just now, the tracer shall look. */
+/* The current process may have a new mapping at addr. Where it can't be looked up just now, the
+ * tracer shall look. */
 static __always_inline void map__look_at(struct task_struct *task, __u64 addr, __u32 flags)
 {
 	struct as_map_event ev = {};

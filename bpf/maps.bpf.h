@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Every map, and the two words all rooms use: count a loss, count an event. Sizes of 1 are set at load time. */
+/* Every map, and the two words all rooms use: count a loss, count an event. Sizes of 1 are set at
+ * load time. */
 #ifndef ALLOCSNOOP_MAPS_BPF_H
 #define ALLOCSNOOP_MAPS_BPF_H
 
@@ -7,11 +8,11 @@
 struct as_mapping {
 	__u64 start;
 	__u64 end;
-	__u64 bias; /* file offset - address */
-	__u64 file; /* hash; 0: no file */
+	__u64 bias;  /* file offset - address */
+	__u64 file;  /* hash; 0: no file */
 	__u32 table; /* as_file.table */
 	__u32 chunk_cnt;
-	__u32 flags; /* AS_FILE_*; AS_MAPPING_EXEC */
+	__u32 flags;	  /* AS_FILE_*; AS_MAPPING_EXEC */
 	__u32 stale_uses; /* since it was last looked up */
 	__u64 generation; /* of the slot, when it was looked up */
 };
@@ -20,8 +21,8 @@ struct as_mapping {
 #define AS_MAPPING_CNT	8
 
 /*
- * A copy of a piece of the stack. Reading user memory costs 60 ns however little is read, so one read serves
- * several frames.
+ * A copy of a piece of the stack. Reading user memory costs 60 ns however little is read, so one
+ * read serves several frames.
  */
 #define AS_WINDOW_WORDS 256
 
@@ -32,9 +33,10 @@ struct as_window {
 };
 
 /*
- * A walk to do again for nothing: everything it depended on. The frames follow from the registers, the mappings
- * and the stack words that were read; where all of them are the same, so is the stack. Its sums wait here, without
- * atomics, until another memo or size class needs the place or user space asks for them (memo__flush).
+ * A walk to do again for nothing: everything it depended on. The frames follow from the registers,
+ * the mappings and the stack words that were read; where all of them are the same, so is the stack.
+ * Its sums wait here, without atomics, until another memo or size class needs the place or user
+ * space asks for them (memo__flush).
  */
 #define AS_MEMO_CHECKS 48
 #define AS_MEMO_SETS   32
@@ -47,29 +49,49 @@ struct as_memo {
 	__u64 bp;
 	struct as_tally_key key; /* what the sums are of */
 	struct as_tally sum;
-	__u32 uses_bp; /* the walk depended on the register (code without frame pointers uses it for anything) */
+	__u32 uses_bp; /* the walk depended on the register (code without frame pointers uses it for
+			  anything) */
 	__u32 checks;
-	__u32 words; /* of stack that the checks span */
+	__u32 words;		/* of stack that the checks span */
 	__u32 may_be_jumped_to; /* a function that may jump on was called from the same place */
 	__u64 value[AS_MEMO_CHECKS];
 	__u16 at[AS_MEMO_CHECKS]; /* word, counted from sp */
 };
 
+#define WALK_NOT_DONE 0xffff
+
+/* Where a walk has come to. In the slot, as programs have only 512 bytes of stack for all their
+ * functions. */
+struct walk {
+	__u64 ip; /* of the newest frame */
+	__u64 sp; /* its CFA side: stack pointer inside that frame, at ip */
+	__u64 bp;
+	__u64 hash;
+	__u32 depth;	     /* frames stored */
+	__u32 end;	     /* AS_END_*, or WALK_NOT_DONE */
+	__u32 exact;	     /* ip is the next instruction to run, not a return address (frame 0,
+				interrupted code) */
+	__u32 own_bp;	     /* bp is still the register's, not one restored from the stack */
+	struct as_mapping m; /* of ip */
+};
+
 /*
- * What one walk works in. Uprobe programs are preemptible, so "per CPU" is not "mine": a slot is claimed by
- * compare-and-swap and held until the program ends.
+ * What one walk works in. Uprobe programs are preemptible, so "per CPU" is not "mine": a slot is
+ * claimed by compare-and-swap and held until the program ends.
  */
 struct as_slot {
 	__u64 busy;
-	__u64 task; /* whose stack was walked last: address, */
-	__u64 born; /* start, */
-	__u64 exec_id; /* and image */
-	__u64 proc; /* whose mappings are cached; already announced to user space */
-	__u64 seq;  /* mm_lock_seq at which they were looked up */
+	__u64 task;	  /* whose stack was walked last: address, */
+	__u64 born;	  /* start, */
+	__u64 exec_id;	  /* and image */
+	__u64 proc;	  /* whose mappings are cached; already announced to user space */
+	__u64 seq;	  /* mm_lock_seq at which they were looked up */
 	__u64 generation; /* counts changes of the two above; from 1 */
-	__u64 next; /* entry to replace */
+	__u64 next;	  /* entry to replace */
 	struct as_mapping maps[AS_MAPPING_CNT];
+	struct as_mapping asked; /* the one just looked up */
 	struct as_window window;
+	struct walk walk;
 	struct as_memo now; /* being made */
 	struct as_memo memos[AS_MEMO_SETS * AS_MEMO_WAYS];
 	struct as_stack_event ev;
@@ -78,7 +100,8 @@ struct as_slot {
 #define AS_SLOTS_PER_CPU 4
 #define AS_SLOT_TRIES	 16
 
-/* The thread's previous hit, where that function may jump on to another site (see call__is_jump). */
+/* The thread's previous hit, where that function may jump on to another site (see call__is_jump).
+ */
 struct as_thread {
 	__u64 sp; /* of the entry: where the return address is */
 	__u64 ra;
@@ -146,8 +169,8 @@ struct {
 } ranges SEC(".maps");
 
 /*
- * Executable mappings as they were made, for moments when they can't be looked up: by process image and 2 MiB of
- * address space, a few in each.
+ * Executable mappings as they were made, for moments when they can't be looked up: by process image
+ * and 2 MiB of address space, a few in each.
  */
 #define AS_CHUNK_SHIFT	 21
 #define AS_CHUNK_MAPS	 4
@@ -183,7 +206,8 @@ struct {
 	__type(value, __u32);
 } stops SEC(".maps");
 
-/* Stacks and process images that user space was told about. What falls out is told again: harmless. */
+/* Stacks and process images that user space was told about. What falls out is told again: harmless.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 131072);
@@ -273,7 +297,8 @@ struct {
 	__type(value, struct as_rule);
 } rules SEC(".maps");
 
-/* Direct-mapped cache of row searches: table 16 | file offset 32 | rule 16; one word, so it can't tear. */
+/* Direct-mapped cache of row searches: table 16 | file offset 32 | rule 16; one word, so it can't
+ * tear. */
 #define AS_RULE_CACHE 16384
 
 struct {

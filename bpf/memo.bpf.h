@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Walks that needn't be done again (see struct as_memo). Where a loop allocates, this is the whole cost of a stack:
- * one read of stack memory and a comparison.
+ * Walks that needn't be done again (see struct as_memo). Where a loop allocates, this is the whole
+ * cost of a stack: one read of stack memory and a comparison.
  */
 #ifndef ALLOCSNOOP_MEMO_BPF_H
 #define ALLOCSNOOP_MEMO_BPF_H
@@ -12,7 +12,7 @@ static __always_inline void memo__note(struct as_memo *m, __u64 addr, __u64 valu
 	__u64 at = (addr - m->sp) >> 3;
 	__u32 n = m->checks;
 
-	if (addr < m->sp || addr & 7 || at >= AS_WINDOW_WORDS || n >= AS_MEMO_CHECKS) {
+	if (addr < m->sp || addr & 7 || at >= AS_WINDOW_WORDS - 1 || n >= AS_MEMO_CHECKS) {
 		m->generation = 0; /* reads elsewhere, or too much: not to be kept */
 		return;
 	}
@@ -25,9 +25,10 @@ static __always_inline void memo__note(struct as_memo *m, __u64 addr, __u64 valu
 
 static __always_inline struct as_memo *memo__way(struct as_slot *s, __u64 ip, __u64 sp, __u32 way)
 {
-	__u64 set = ((ip ^ sp * 0x9e3779b97f4a7c15ull) >> 40 ^ ip) & (AS_MEMO_SETS - 1);
+	__u64 at = ((ip ^ sp * 0x9e3779b97f4a7c15ull) >> 40 ^ ip) * AS_MEMO_WAYS + way;
 
-	return &s->memos[(set * AS_MEMO_WAYS + way) & (AS_MEMO_SETS * AS_MEMO_WAYS - 1)];
+	barrier_var(at); /* the masking comes last, see rows.bpf.h */
+	return &s->memos[at & (AS_MEMO_SETS * AS_MEMO_WAYS - 1)];
 }
 
 /* Are the words that the walk read still what they were? */
@@ -48,7 +49,8 @@ static __always_inline struct as_memo *memo__find(struct as_slot *s, __u64 ip, _
 	for (__u32 way = 0; way < AS_MEMO_WAYS; way++) {
 		struct as_memo *m = memo__way(s, ip, sp, way);
 
-		if (m->generation != s->generation || m->ip != ip || m->sp != sp || (m->uses_bp && m->bp != bp))
+		if (m->generation != s->generation || m->ip != ip || m->sp != sp ||
+		    (m->uses_bp && m->bp != bp))
 			continue;
 		if (s->window.words < m->words && !window__fill(&s->window, sp, m->words))
 			continue;
@@ -70,17 +72,18 @@ static __always_inline void memo__begin(struct as_slot *s, __u64 ip, __u64 sp, _
 	s->now.words = 0;
 }
 
-/* Moves a memo's sums to the tally. */
-static __always_inline void memo__flush(struct as_memo *m)
+/* Moves a memo's sums to the tally. A function of its own: what it has on the stack isn't there
+ * during a walk. */
+static __noinline int memo__flush(struct as_memo *m)
 {
 	struct as_tally_key key = m->key;
 	struct as_tally sum = m->sum;
 
 	if (!sum.cnt)
-		return;
+		return 0;
 	m->sum.cnt = 0;
 	m->sum.bytes = 0;
-	tally__add(&key, &sum);
+	return tally__add(&key, &sum);
 }
 
 /* Adds one call to a memo's sums. */
@@ -97,7 +100,8 @@ static __always_inline void memo__add(struct as_memo *m, __u64 size)
 }
 
 /* Keeps the finished walk's memo with its first sums, in place of one of its set. */
-static __always_inline void memo__keep(struct as_slot *s, const struct as_tally_key *key, __u64 size)
+static __always_inline void memo__keep(struct as_slot *s, const struct as_tally_key *key,
+				       __u64 size)
 {
 	struct as_memo *m = memo__way(s, s->now.ip, s->now.sp, s->next++ & (AS_MEMO_WAYS - 1));
 

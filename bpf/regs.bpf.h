@@ -5,8 +5,8 @@
 
 #define REGS_WORD 8
 
-/* Integer arguments by number, 1..6; 0 and 7 are 0. Copied first: picking a context field by number would make a
- * variable context offset, which the verifier refuses. */
+/* Integer arguments by number, 1..6; 0 and 7 are 0. Copied first: picking a context field by number
+ * would make a variable context offset, which the verifier refuses. */
 struct regs_args {
 	__u64 v[8];
 };
@@ -16,8 +16,9 @@ static __always_inline struct regs_args regs__args(const struct pt_regs *ctx)
 	return (struct regs_args){ { 0, ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9, 0 } };
 }
 
-/* Where the registers of the interrupted code lie, from the stack pointer at the restorer: struct ucontext's
- * mcontext begins at 40, in the order r8..r15 rdi rsi rbp rbx rdx rax rcx rsp rip (asm/sigcontext.h). */
+/* Where the registers of the interrupted code lie, from the stack pointer at the restorer: struct
+ * ucontext's mcontext begins at 40, in the order r8..r15 rdi rsi rbp rbx rdx rax rcx rsp rip
+ * (asm/sigcontext.h). */
 #define REGS_SIGFRAME_BP 120
 #define REGS_SIGFRAME_SP 160
 #define REGS_SIGFRAME_IP 168

@@ -18,7 +18,8 @@ static __always_inline struct as_slot *slot__claim(__u32 *at)
 	return NULL;
 }
 
-/* x86 keeps stores in order, so a plain one gives the slot back; only its holder writes `busy` then. */
+/* x86 keeps stores in order, so a plain one gives the slot back; only its holder writes `busy`
+ * then. */
 static __always_inline void slot__release(struct as_slot *s)
 {
 	barrier();
@@ -39,13 +40,16 @@ static __always_inline int slot__flush(__u32 at)
 	return 0;
 }
 
-/* User space drains every few milliseconds by itself; it's woken early only when much is waiting. */
+/* User space drains every few milliseconds by itself; it's woken early only when much is waiting.
+ */
 static __always_inline __u64 ring__flags(void)
 {
-	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > as_ring_quarter ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > as_ring_quarter ? BPF_RB_FORCE_WAKEUP
+									     : BPF_RB_NO_WAKEUP;
 }
 
-/* Sends the stack when it is new; it counts as seen only after its record is in the ring. False: not sent. */
+/* Sends the stack when it is new; it counts as seen only after its record is in the ring. False:
+ * not sent. */
 static __always_inline bool stack__announce(struct as_slot *s, struct walk *w)
 {
 	__u64 id = w->hash;
@@ -61,7 +65,9 @@ static __always_inline bool stack__announce(struct as_slot *s, struct walk *w)
 	s->ev.id = id;
 	s->ev.proc = s->proc;
 	s->ev.end = w->end;
-	err = bpf_ringbuf_output(&ring, &s->ev, offsetof(struct as_stack_event, frames) + cnt * sizeof(struct as_frame),
+	err = bpf_ringbuf_output(&ring, &s->ev,
+				 offsetof(struct as_stack_event, frames) +
+					 cnt * sizeof(struct as_frame),
 				 ring__flags());
 	if (err) {
 		loss__count(AS_LOSS_STACK_RING_FULL);

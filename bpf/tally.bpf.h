@@ -28,8 +28,10 @@ static __noinline int tally__add(const struct as_tally_key *key, const struct as
 	long err;
 
 	active = bpf_map_lookup_elem(&tally, &zero);
-	if (!active)
+	if (!active) {
+		loss__add(AS_LOSS_TALLY_FULL, more->cnt);
 		return 0;
+	}
 	t = bpf_map_lookup_elem(active, key);
 	if (t) {
 		tally__bump(t, more);

@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The stack walk. Frame 0 is the probed function, frame 1 its caller, read where the stack pointer says; then
- * one step a frame: by the unwind rows of the frame's file, or by the frame pointer where there are none. Each
- * frame is stored as (file, offset) and hashed at once, so that it outlives the process. Every walk ends with a
- * code that says why.
+ * The stack walk. Frame 0 is the probed function, frame 1 its caller, read where the stack pointer
+ * says; then one step a frame: by the unwind rows of the frame's file, or by the frame pointer
+ * where there are none. Each frame is stored as (file, offset) and hashed at once, so that it
+ * outlives the process. Every walk ends with a code that says why.
  */
 #ifndef ALLOCSNOOP_UNWIND_BPF_H
 #define ALLOCSNOOP_UNWIND_BPF_H
-
-#define WALK_NOT_DONE 0xffff
-
-struct walk {
-	__u64 ip; /* of the newest frame */
-	__u64 sp; /* its CFA side: stack pointer inside that frame, at ip */
-	__u64 bp;
-	__u64 hash;
-	__u32 depth; /* frames stored */
-	__u32 end;   /* AS_END_*, or WALK_NOT_DONE */
-	__u32 slot;
-	__u32 exact; /* ip is the next instruction to run, not a return address (frame 0, interrupted code) */
-	__u32 own_bp; /* bp is still the register's, not one restored from the stack */
-	__u32 pad;
-	struct as_mapping m; /* of ip */
-};
 
 /* The frame pointer, for use. */
 static __always_inline __u64 walk__bp(struct walk *w, struct as_slot *s)
@@ -35,6 +19,7 @@ static __always_inline __u64 walk__bp(struct walk *w, struct as_slot *s)
 static __always_inline bool walk__push(struct walk *w, struct as_slot *s)
 {
 	struct as_frame f = { .off = w->ip };
+	struct as_mapping *m;
 	long err;
 
 	if (w->depth >= as_max_depth) {
@@ -42,11 +27,12 @@ static __always_inline bool walk__push(struct walk *w, struct as_slot *s)
 		return false;
 	}
 	if (w->ip - !w->exact < w->m.start || w->ip - !w->exact >= w->m.end) {
-		err = mapping__find(s, w->ip - !w->exact, &w->m);
+		err = mapping__find(s, w->ip - !w->exact, &m);
 		if (err) {
 			w->end = err == -EBUSY ? AS_END_BUSY : AS_END_NO_TABLE;
 			return false;
 		}
+		w->m = *m;
 	}
 	if (!(w->m.flags & AS_MAPPING_EXEC)) {
 		w->end = AS_END_NO_TABLE;
@@ -64,7 +50,8 @@ static __always_inline bool walk__push(struct walk *w, struct as_slot *s)
 }
 
 /* Moves to the caller whose registers are given. */
-static __always_inline void walk__up(struct walk *w, struct as_slot *s, __u64 ip, __u64 sp, __u64 bp)
+static __always_inline void walk__up(struct walk *w, struct as_slot *s, __u64 ip, __u64 sp,
+				     __u64 bp)
 {
 	w->ip = ip;
 	w->sp = sp;
@@ -84,18 +71,25 @@ static __always_inline bool walk__read(struct walk *w, struct as_slot *s, __u64 
 }
 
 /*
- * Code without rows: follow the frame pointer, but only where it can be one: aligned, above the stack pointer
- * and inside the stack's mapping. A read that faults costs as much as the probe's trap.
+ * Code without rows: follow the frame pointer, but only where it can be one: aligned, above the
+ * stack pointer and inside the stack's mapping. A read that faults costs as much as the probe's
+ * trap.
  */
 static __always_inline void walk__frame_pointer(struct walk *w, struct as_slot *s)
 {
-	struct as_mapping stack;
+	struct as_mapping *stack;
 	__u64 at = walk__bp(w, s), bp, ra;
+	long err;
 
 	w->end = w->m.file ? AS_END_NO_TABLE : AS_END_ANONYMOUS;
 	if (at < w->sp || at & 7)
 		return;
-	if (mapping__find(s, w->sp, &stack) || at + 2 * REGS_WORD > stack.end)
+	err = mapping__find(s, w->sp, &stack);
+	if (err) {
+		w->end = err == -EBUSY ? AS_END_BUSY : w->end;
+		return;
+	}
+	if (at > stack->end - 2 * REGS_WORD)
 		return;
 	if (!walk__read(w, s, at, &bp) || !walk__read(w, s, at + REGS_WORD, &ra) || !ra)
 		return;
@@ -104,12 +98,14 @@ static __always_inline void walk__frame_pointer(struct walk *w, struct as_slot *
 	walk__up(w, s, ra, at + 2 * REGS_WORD, bp);
 }
 
-/* Below a signal handler: the kernel saved the registers of the interrupted code (any stack, hence no check). */
+/* Below a signal handler: the kernel saved the registers of the interrupted code (any stack, hence
+ * no check). */
 static __always_inline void walk__sigframe(struct walk *w, struct as_slot *s)
 {
 	__u64 ip, sp, bp;
 
-	if (!walk__read(w, s, w->sp + REGS_SIGFRAME_BP, &bp) || !walk__read(w, s, w->sp + REGS_SIGFRAME_SP, &sp) ||
+	if (!walk__read(w, s, w->sp + REGS_SIGFRAME_BP, &bp) ||
+	    !walk__read(w, s, w->sp + REGS_SIGFRAME_SP, &sp) ||
 	    !walk__read(w, s, w->sp + REGS_SIGFRAME_IP, &ip))
 		return;
 	w->ip = ip;
@@ -150,7 +146,8 @@ static __always_inline __u64 walk__cfa(struct walk *w, struct as_slot *s, const 
 	}
 }
 
-static __always_inline void walk__by_rule(struct walk *w, struct as_slot *s, const struct as_rule *r)
+static __always_inline void walk__by_rule(struct walk *w, struct as_slot *s,
+					  const struct as_rule *r)
 {
 	__u64 cfa, ra, bp = w->bp;
 
@@ -159,7 +156,7 @@ static __always_inline void walk__by_rule(struct walk *w, struct as_slot *s, con
 		return;
 	}
 	cfa = walk__cfa(w, s, r);
-	if (!cfa)
+	if (w->end != WALK_NOT_DONE)
 		return;
 	if (cfa <= w->sp || cfa & 7) {
 		w->end = AS_END_NO_PROGRESS;
@@ -174,6 +171,10 @@ static __always_inline void walk__by_rule(struct walk *w, struct as_slot *s, con
 			return;
 		w->own_bp = 0;
 	}
+	if (r->fp_kind == AS_FP_UNDEF) {
+		bp = 0; /* no frame's: whoever needs it ends the walk */
+		w->own_bp = 0;
+	}
 	if (!ra) { /* _start's caller, by convention */
 		w->end = AS_END_COMPLETE;
 		return;
@@ -184,17 +185,16 @@ static __always_inline void walk__by_rule(struct walk *w, struct as_slot *s, con
 /*
  * One frame up. A function of its own for the verifier: checked once, not once a frame.
  */
-__noinline int walk__step(struct walk *w)
+__noinline int walk__step(__u32 slot)
 {
+	struct as_slot *s = bpf_map_lookup_elem(&slots, &slot);
 	struct as_rule *r;
-	struct as_slot *s;
+	struct walk *w;
 	__u32 rule;
 
-	if (!w)
-		return 0;
-	s = bpf_map_lookup_elem(&slots, &w->slot);
 	if (!s)
 		return 0;
+	w = &s->walk;
 	if (!w->m.table) {
 		walk__frame_pointer(w, s);
 		return 0;
@@ -206,26 +206,29 @@ __noinline int walk__step(struct walk *w)
 	return 0;
 }
 
-/* Frames 0 and 1 of a hit at ip: the probed function, and its caller, whose return address lies at entry_sp. */
-static __always_inline void walk__begin(struct walk *w, struct as_slot *s, __u64 ip, __u64 entry_sp, __u64 bp)
+/* Frames 0 and 1 of a hit at ip: the probed function, and its caller, whose return address lies at
+ * entry_sp. */
+static __always_inline void walk__begin(struct walk *w, struct as_slot *s, __u64 ip, __u64 entry_sp,
+					__u64 bp)
 {
 	__u64 ra;
 
-	w->ip = ip;
-	w->exact = 1;
-	w->own_bp = 1;
+	*w = (struct walk){ .ip = ip, .exact = 1, .own_bp = 1, .end = WALK_NOT_DONE };
 	if (!walk__push(w, s))
 		return;
 	if (walk__read(w, s, entry_sp, &ra))
 		walk__up(w, s, ra, entry_sp + REGS_WORD, bp);
+	else
+		loss__count(AS_LOSS_CALLER_UNREADABLE);
 }
 
-static __always_inline void walk__rest(struct walk *w)
+static __always_inline void walk__rest(struct walk *w, __u32 slot)
 {
-	for (__u32 i = 0; i < AS_DEPTH_MAX; i++) { /* bounded loops: 5.3; one verifier pass per iteration */
+	for (__u32 i = 0; i < AS_DEPTH_MAX;
+	     i++) { /* bounded loops: 5.3; one verifier pass per iteration */
 		if (w->end != WALK_NOT_DONE)
 			break;
-		walk__step(w);
+		walk__step(slot);
 	}
 }
 

@@ -26,7 +26,7 @@ static __always_inline bool window__fill(struct as_window *win, __u64 addr, __u6
 static __always_inline bool window__word(struct as_slot *s, __u64 addr, __u64 *to)
 {
 	struct as_window *win = &s->window;
-	struct as_mapping stack;
+	struct as_mapping *stack;
 	__u64 at = (addr - win->start) >> 3;
 
 	if (addr & 7)
@@ -34,8 +34,8 @@ static __always_inline bool window__word(struct as_slot *s, __u64 addr, __u64 *t
 	if (addr < win->start || at >= win->words) {
 		__u64 words = 1;
 
-		if (!mapping__find(s, addr, &stack) && (stack.end - addr) / 8 > 1)
-			words = (stack.end - addr) / 8;
+		if (!mapping__find(s, addr, &stack) && (stack->end - addr) / 8 > 1)
+			words = (stack->end - addr) / 8;
 		if (!window__fill(win, addr, words < WINDOW_STEP ? words : WINDOW_STEP))
 			return !bpf_probe_read_user(to, sizeof(*to), (void *)addr);
 		at = 0;

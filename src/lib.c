@@ -47,7 +47,8 @@ static int opts__widen(const void *from, size_t from_size, void *to, size_t to_s
 {
 	memset(to, 0, to_size);
 	if (from && from_size > to_size)
-		return err__fail(-EINVAL, "options are of a newer version of the library than this one");
+		return err__fail(-EINVAL,
+				 "options are of a newer version of the library than this one");
 	if (from)
 		memcpy(to, from, from_size);
 	return 0;
@@ -146,7 +147,8 @@ size_t allocsnoop_profile__sample_cnt(const struct allocsnoop_profile *p)
 	return p->samples.cnt;
 }
 
-const struct allocsnoop_sample *allocsnoop_profile__sample(const struct allocsnoop_profile *p, size_t i)
+const struct allocsnoop_sample *allocsnoop_profile__sample(const struct allocsnoop_profile *p,
+							   size_t i)
 {
 	return i < p->samples.cnt ? &p->samples.v[i] : NULL;
 }
@@ -156,7 +158,8 @@ size_t allocsnoop_profile__process_cnt(const struct allocsnoop_profile *p)
 	return p->processes.cnt;
 }
 
-const struct allocsnoop_process *allocsnoop_profile__process(const struct allocsnoop_profile *p, size_t i)
+const struct allocsnoop_process *allocsnoop_profile__process(const struct allocsnoop_profile *p,
+							     size_t i)
 {
 	return i < p->processes.cnt ? &p->processes.v[i] : NULL;
 }
@@ -176,7 +179,8 @@ void allocsnoop_profile__free(struct allocsnoop_profile *p)
 	profile__free(p);
 }
 
-int allocsnoop_profile__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *given, FILE *out)
+int allocsnoop_profile__write(const struct allocsnoop_profile *p,
+			      const struct allocsnoop_report_opts *given, FILE *out)
 {
 	struct allocsnoop_report_opts opts;
 	struct allocsnoop_profile *view;
@@ -252,7 +256,8 @@ static int listing__file(struct listing *l, int fd, const char *path, bool quiet
 		elf_image__close(&img);
 	}
 	if (err && !quiet)
-		return err__fail(err, "cannot read '%s' as a 64-bit ELF file: %s", path, strerror(-err));
+		return err__fail(err, "cannot read '%s' as a 64-bit ELF file: %s", path,
+				 strerror(-err));
 	return 0;
 }
 
@@ -293,7 +298,9 @@ static int listing__run(struct listing *l)
 	if (!o->pid)
 		return proc_tasks__each(listing__process, l);
 	err = proc_maps__each(o->pid, listing__mapping, l);
-	return err ? err__fail(err, "cannot read the mappings of process %d: %s", (int)o->pid, strerror(-err)) : 0;
+	return err ? err__fail(err, "cannot read the mappings of process %d: %s", (int)o->pid,
+			       strerror(-err))
+		   : 0;
 }
 
 int allocsnoop__list(const struct allocsnoop_list_opts *given, FILE *out)
@@ -306,6 +313,7 @@ int allocsnoop__list(const struct allocsnoop_list_opts *given, FILE *out)
 		err = listing__run(&l);
 	map__free(&l.seen);
 	if (!err && !l.found)
-		err = err__fail(-ENOENT, "nothing to probe: no allocator symbols in %s", opts.path ? opts.path : "any mapped file");
+		err = err__fail(-ENOENT, "nothing to probe: no allocator symbols in %s",
+				opts.path ? opts.path : "any mapped file");
 	return err;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes profiles: each distinct raw frame is named once, each stack's frame list is shared by its rows. */
+/* Makes profiles: each distinct raw frame is named once, each stack's frame list is shared by its
+ * rows. */
 #include "names.h"
 
 #include <errno.h>
@@ -12,15 +13,17 @@
 #include "base/str.h"
 #include "proc/task.h"
 
-#define TICKS_NS 10000000ull /* of /proc/PID/stat: USER_HZ is 100 on every architecture we run on */
+#define TICKS_NS                                                                         \
+	10000000ull /* of /proc/PID/stat: USER_HZ is 100 on every architecture we run on \
+		     */
 
 /* One profile in the making. */
 struct making {
 	struct names *names;
 	struct session *s;
 	struct allocsnoop_profile *p;
-	struct map frames; /* mix(file, offset, kind) -> struct allocsnoop_frame * */
-	struct map stacks; /* stack id -> struct stack_frames * */
+	struct map frames;  /* mix(file, offset, kind) -> struct allocsnoop_frame * */
+	struct map stacks;  /* stack id -> struct stack_frames * */
 	u64 unknown_stacks; /* allocations whose stack never came */
 };
 
@@ -60,7 +63,8 @@ static int names__file(struct names *n, const struct traced_file *f, struct symb
 	return err ? err : map__put(&n->files, f->hash, (uintptr_t)*out);
 }
 
-static int frame__name(struct making *m, const struct as_frame *raw, bool is_return, struct allocsnoop_frame *f)
+static int frame__name(struct making *m, const struct as_frame *raw, bool is_return,
+		       struct allocsnoop_frame *f)
 {
 	struct traced_file *file = raw->file ? files__find(&m->s->files, raw->file) : NULL;
 	struct symbol_file *symbols;
@@ -82,7 +86,8 @@ static int frame__name(struct making *m, const struct as_frame *raw, bool is_ret
 	return f->function && f->module ? 0 : -ENOMEM;
 }
 
-static int making__frame(struct making *m, const struct as_frame *raw, bool is_return, const struct allocsnoop_frame **out)
+static int making__frame(struct making *m, const struct as_frame *raw, bool is_return,
+			 const struct allocsnoop_frame **out)
 {
 	u64 key = map__mix(map__mix(raw->file, raw->off), is_return), val;
 	struct allocsnoop_frame *f;
@@ -100,9 +105,10 @@ static int making__frame(struct making *m, const struct as_frame *raw, bool is_r
 	return err ? err : map__put(&m->frames, key, (uintptr_t)f);
 }
 
-/* Frame 0 is called what the program called: aliases share an address, and the symbol table may prefer another. */
-static int making__allocator_frame(struct making *m, const struct traced_site *site, const char *allocator,
-				   const struct allocsnoop_frame **out)
+/* Frame 0 is called what the program called: aliases share an address, and the symbol table may
+ * prefer another. */
+static int making__allocator_frame(struct making *m, const struct traced_site *site,
+				   const char *allocator, const struct allocsnoop_frame **out)
 {
 	struct allocsnoop_frame *f = arena__alloc(&m->p->arena, sizeof(*f));
 
@@ -115,8 +121,9 @@ static int making__allocator_frame(struct making *m, const struct traced_site *s
 	return f->module ? 0 : -ENOMEM;
 }
 
-static int making__name_stack(struct making *m, const struct recorded_stack *raw, const struct traced_site *site,
-			      const char *allocator, struct stack_frames *sf)
+static int making__name_stack(struct making *m, const struct recorded_stack *raw,
+			      const struct traced_site *site, const char *allocator,
+			      struct stack_frames *sf)
 {
 	int err;
 
@@ -127,15 +134,16 @@ static int making__name_stack(struct making *m, const struct recorded_stack *raw
 		return -ENOMEM;
 	err = making__allocator_frame(m, site, allocator, &sf->v[0]);
 	for (size_t i = 1; i < sf->cnt && !err; i++) {
-		/* Above a signal frame the interrupted instruction isn't a call; naming it by the byte before is right
-		 * but at a function's very first instruction. */
+		/* Above a signal frame the interrupted instruction isn't a call; naming it by the
+		 * byte before is right but at a function's very first instruction. */
 		err = making__frame(m, &raw->frames[i], true, &sf->v[i]);
 	}
 	return err;
 }
 
-static int making__stack(struct making *m, const struct recorded_row *row, const struct traced_site *site,
-			 const char *allocator, const struct stack_frames **out)
+static int making__stack(struct making *m, const struct recorded_row *row,
+			 const struct traced_site *site, const char *allocator,
+			 const struct stack_frames **out)
 {
 	const struct recorded_stack *raw = record__find_stack(&m->s->record, row->key.stack);
 	u64 key = raw ? raw->id : map__mix(row->key.site, 0), val;
@@ -156,7 +164,8 @@ static int making__stack(struct making *m, const struct recorded_row *row, const
 	return err ? err : map__put(&m->stacks, key, (uintptr_t)sf);
 }
 
-static void sample__estimate(const struct sampler *sampler, const struct recorded_row *row, struct allocsnoop_sample *out)
+static void sample__estimate(const struct sampler *sampler, const struct recorded_row *row,
+			     struct allocsnoop_sample *out)
 {
 	struct estimate e = {};
 
@@ -204,7 +213,8 @@ static bool proc__exited(const struct recorded_proc *proc)
 {
 	struct proc_task t;
 
-	return proc_task__read(proc->pid, &t) || t.state == 'Z' || t.start_ticks != proc->start_boottime / TICKS_NS;
+	return proc_task__read(proc->pid, &t) || t.state == 'Z' ||
+	       t.start_ticks != proc->start_boottime / TICKS_NS;
 }
 
 static int making__processes(struct making *m)
@@ -250,7 +260,11 @@ static const char *making__target(struct making *m)
 	for (char **a = s->argv; a && *a; a++)
 		str__addf(&text, "%s%s", a == s->argv ? "" : " ", *a);
 	for (size_t i = 0; i < s->pids.cnt; i++) {
-		str__addf(&text, "%s%d", i ? ", " : s->pids.cnt == 1 ? "process " : "processes ", (int)s->pids.v[i]);
+		str__addf(&text, "%s%d",
+			  i		     ? ", "
+			  : s->pids.cnt == 1 ? "process "
+					     : "processes ",
+			  (int)s->pids.v[i]);
 		if (!proc_task__read(s->pids.v[i], &t))
 			str__addf(&text, " (%s)", t.comm);
 	}
@@ -270,7 +284,9 @@ static void making__info(struct making *m, double sampling_value)
 	info->mode = "alloc";
 	info->target = making__target(m);
 	info->exact = m->s->sampler.exact;
-	info->sampling = info->exact ? ALLOCSNOOP_ALL : m->s->sample_bytes ? ALLOCSNOOP_BYTES : ALLOCSNOOP_RATE;
+	info->sampling = info->exact	      ? ALLOCSNOOP_ALL
+			 : m->s->sample_bytes ? ALLOCSNOOP_BYTES
+					      : ALLOCSNOOP_RATE;
 	info->sampling_value = info->exact ? 1 : sampling_value;
 	info->duration_ns = session__elapsed_ns(m->s);
 	info->events = c.calls;

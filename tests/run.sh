@@ -9,25 +9,29 @@ export BUILD=${BUILD:-build}
 limit=${TEST_TIMEOUT:-120}
 pattern=${1:-}
 passed=0 failed=0 skipped=0
-output=$(mktemp)
+scratch=$(mktemp -d /tmp/snoop-tests.XXXXXX) # all that a test leaves behind goes with it
+chmod 755 "$scratch"
+output=$scratch/output
 current=
 
 quit() {
 	[ -z "$current" ] || kill -KILL -- "-$current" 2>/dev/null
-	rm -f "$output"
 	exit 130
 }
 trap quit INT TERM HUP
-trap 'rm -f "$output"' EXIT
+trap 'rm -rf "$scratch"' EXIT
 
 # timeout(1) makes the group and leads it.
 run_one() { # NAME PROGRAM [ARGUMENT]
 	local start=${EPOCHREALTIME/./} status=0 time
-	timeout -k 5 "$limit" "${@:2}" </dev/null >"$output" 2>&1 &
+	mkdir "$scratch/tmp"
+	chmod 1777 "$scratch/tmp"
+	TMPDIR=$scratch/tmp timeout -k 5 "$limit" "${@:2}" </dev/null >"$output" 2>&1 &
 	current=$!
-	wait "$current" || status=$?
+	{ wait "$current" || status=$?; } 2>/dev/null # no word from the shell about a killed job
 	kill -KILL -- "-$current" 2>/dev/null
 	current=
+	rm -rf "$scratch/tmp"
 	time=$(((${EPOCHREALTIME/./} - start) / 100000))
 	time=$((time / 10)).$((time % 10))s
 	case $status in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The few kernel types we touch, with only the fields we read; CO-RE finds their real places in the running
- * kernel's BTF. Flavours (name___x) are other kernels' shapes of the same type.
+ * The few kernel types we touch, with only the fields we read; CO-RE finds their real places in the
+ * running kernel's BTF. Flavours (name___x) are other kernels' shapes of the same type.
  */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
@@ -63,7 +63,8 @@ struct mm_struct {
 	unsigned long start_code;
 };
 
-struct mm_struct___seq { /* from 6.13: odd while a writer is inside; before that an int, or nothing */
+struct mm_struct___seq { /* from 6.13: odd while a writer is inside; before that an int, or nothing
+			  */
 	seqcount_t mm_lock_seq;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Registers of an x86-64 probe hit (struct pt_regs, arch/x86/include/asm/ptrace.h; a fixed layout). */
+/* Registers of an x86-64 probe hit (struct pt_regs, arch/x86/include/asm/ptrace.h; a fixed layout).
+ */
 #ifndef VMLINUX_X86_H
 #define VMLINUX_X86_H
 

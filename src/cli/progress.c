@@ -64,8 +64,9 @@ void progress__start(struct progress *p, struct allocsnoop *session)
 {
 	struct allocsnoop_stats st;
 
-	if (p->terminal || p->verbosity < 0 || !stats__read(session, &st))
+	if (p->started || p->terminal || p->verbosity < 0 || !stats__read(session, &st))
 		return;
+	p->started = true;
 	pthread_mutex_lock(&p->lock);
 	fprintf(stderr, "tracing %u process%s, %u site%s; Ctrl-C for the report\n", st.processes,
 		st.processes == 1 ? "" : "es", st.sites, st.sites == 1 ? "" : "s");

@@ -16,6 +16,7 @@ struct progress {
 	pthread_mutex_t lock;
 	int verbosity; /* -1 quiet, 0, 1 verbose */
 	bool terminal;
+	bool started;	 /* the line at the start was said */
 	int width;	 /* of the line on the screen; 0: there is none */
 	u64 drawn_ns;	 /* elapsed when it was drawn last */
 	u64 last_events; /* and the events then */
@@ -23,7 +24,7 @@ struct progress {
 
 void progress__init(struct progress *p, int verbosity);
 
-/* The first words: where there is no terminal, the only ones. */
+/* Says the line at the start, once; after the first poll, when COMMAND has mapped its libraries. */
 void progress__start(struct progress *p, struct allocsnoop *session);
 
 /* Redraws the line when a quarter of a second has passed. */

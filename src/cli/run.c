@@ -108,13 +108,13 @@ static int run__start(struct run *r)
 		say__library();
 		return err;
 	}
-	/* Files must be opened while their processes live. COMMAND, started before, isn't favoured. */
+	/* Files must be opened while their processes live. COMMAND, started before, isn't favoured.
+	 */
 	setpriority(PRIO_PROCESS, 0, -10);
 	start_ns = now_ns();
 	r->end_ns = after(start_ns, r->o->duration_ns);
 	r->next_report_ns = after(start_ns, r->o->interval_ns);
 	r->dated = r->o->interval_ns;
-	progress__start(&r->progress, r->session);
 	return 0;
 }
 
@@ -193,6 +193,8 @@ static int run__loop(struct run *r)
 	for (;;) {
 		int got = allocsnoop__poll(r->session, poll_ms(r));
 		int err;
+
+		progress__start(&r->progress, r->session);
 
 		if (got < 0 && got != -EINTR) {
 			progress__erase(&r->progress);

@@ -324,15 +324,24 @@ static int collect_symbol(void *arg, const struct symbol *sym)
 			return (a) < (b) ? -1 : 1; \
 	} while (0)
 
-/* By offset; at one offset the best name first. */
+static bool is_private(const struct candidate *c)
+{
+	return c->rank > bind_rank(STB_WEAK);
+}
+
+/*
+ * By offset; at one offset the best name first. Underscores come before the binding: what programs
+ * call is often a weak alias (strdup) of a global name that only the library uses (__strdup).
+ */
 static int compare(const void *va, const void *vb)
 {
 	const struct candidate *a = va, *b = vb;
 
 	ORDER(a->off, b->off);
 	ORDER(!a->size, !b->size);
-	ORDER(a->rank, b->rank);
+	ORDER(is_private(a), is_private(b));
 	ORDER(a->underscores, b->underscores);
+	ORDER(a->rank, b->rank);
 	ORDER(a->len, b->len);
 	ORDER(a->dynamic, b->dynamic);
 	return memcmp(a->name, b->name, a->len);

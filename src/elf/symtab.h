@@ -23,8 +23,8 @@ struct elf_sym {
 };
 
 struct elf_symtab {
-	struct elf_sym *syms; /* sorted by off; one per address: global before weak before local,
-				 then fewest leading '_' */
+	struct elf_sym *syms; /* sorted by off; one per address: local names last, then fewest
+				 leading '_', then global before weak */
 	size_t sym_cnt;
 	char *names;
 	size_t names_size;

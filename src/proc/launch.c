@@ -572,8 +572,10 @@ int launch__go(struct launch *l)
 	if (write(l->go[1], "", 1) != 1)
 		return err__fail(-errno, "cannot start '%s': %s", l->name, strerror(errno));
 	pthread_mutex_lock(&l->lock);
-	while (!l->execed && !l->exited)
+	while (!l->execed && !l->exited && !l->done)
 		pthread_cond_wait(&l->changed, &l->lock);
+	if (!l->execed && !l->exited)
+		l->err = -ECHILD; /* somebody else's wait(2) has taken its exit */
 	execed = l->execed;
 	pthread_mutex_unlock(&l->lock);
 	return execed ? 0 : word_failure(l);

@@ -31,10 +31,12 @@ void look__name(struct str *s, const char *name)
 	size_t len = strnlen(name, 4 * TEXT_NAME_MAX + 4), shown;
 
 	str__add_utf8(&clean, name, len, true);
-	shown = clean.oom ? 0 : prefix_len(clean.s, TEXT_NAME_MAX);
-	str__addn(s, clean.s ? clean.s : "", shown);
-	if (!clean.oom && clean.s[shown])
-		str__add(s, "...");
+	if (!clean.oom) {
+		shown = prefix_len(clean.s, TEXT_NAME_MAX);
+		str__addn(s, clean.s, shown);
+		if (clean.s[shown])
+			str__add(s, "...");
+	}
 	s->oom |= clean.oom;
 	str__free(&clean);
 }

@@ -96,7 +96,8 @@ static u64 site__cookie(const struct site *s, u32 number, bool jumps)
 	const struct catalog_row *r = s->row;
 	u64 cookie = (u64)number << 32 | AS_SITE_JUMPED;
 
-	cookie |= r->size_arg | (u64)r->count_arg << 3 | (u64)r->align_arg << 9 | (u64)(s->sp_delta / 8) << 12;
+	cookie |= r->size_arg | (u64)r->count_arg << 3 | (u64)r->align_arg << 9 |
+		  (u64)(s->sp_delta / 8) << 12;
 	if (r->role == ROLE_REALLOC)
 		cookie |= (u64)r->ptr_arg << 6;
 	if (r->out_arg)
@@ -113,7 +114,8 @@ static bool site__jumps(const struct site_file *sf, size_t at)
 	return false;
 }
 
-/* Numbers the file's sites and lists the places to probe: frees aren't needed to count allocations. */
+/* Numbers the file's sites and lists the places to probe: frees aren't needed to count allocations.
+ */
 static int file__number_sites(struct files *f, struct traced_file *file)
 {
 	const struct site_file *sf = &file->sites;
@@ -135,7 +137,8 @@ static int file__number_sites(struct files *f, struct traced_file *file)
 	return err;
 }
 
-/* Through its PLT a function jumps to whichever file's function of that name the process has bound. */
+/* Through its PLT a function jumps to whichever file's function of that name the process has bound.
+ */
 static void files__link_import(struct files *f, struct kernel *k, u32 from, const char *symbol)
 {
 	for (size_t i = 0; i < f->sites.cnt; i++) {
@@ -144,7 +147,8 @@ static void files__link_import(struct files *f, struct kernel *k, u32 from, cons
 	}
 }
 
-static void files__link_jumps(struct files *f, struct kernel *k, const struct traced_file *file, bool imports_only)
+static void files__link_jumps(struct files *f, struct kernel *k, const struct traced_file *file,
+			      bool imports_only)
 {
 	const struct site_file *sf = &file->sites;
 
@@ -221,7 +225,8 @@ static struct traced_file *file__new(const struct as_map_event *ev)
 	return file;
 }
 
-int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev, struct traced_file **out, bool *is_new)
+int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev,
+	       struct traced_file **out, bool *is_new)
 {
 	struct traced_file *file = files__find(f, ev->file);
 	int err;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every executable file that a target maps: opened at first sight and kept open (so that names survive deletion
- * and exit), searched for allocators, given its unwind table; and the numbered sites of all of them.
+ * Every executable file that a target maps: opened at first sight and kept open (so that names
+ * survive deletion and exit), searched for allocators, given its unwind table; and the numbered
+ * sites of all of them.
  */
 #ifndef TRACE_FILES_H
 #define TRACE_FILES_H
@@ -17,16 +18,16 @@
 struct kernel;
 
 struct traced_file {
-	u64 hash;	    /* the kernel's, see struct as_file_key */
+	u64 hash; /* the kernel's, see struct as_file_key */
 	int fd;
-	char *path;	    /* as we see it; " (deleted)" cut off */
-	char fd_path[32];   /* /proc/self/fd/N: names the inode itself to the kernel */
-	bool has_interp;    /* dynamic executable: its allocator comes with its libraries */
+	char *path;	  /* as we see it; " (deleted)" cut off */
+	char fd_path[32]; /* /proc/self/fd/N: names the inode itself to the kernel */
+	bool has_interp;  /* dynamic executable: its allocator comes with its libraries */
 	bool is_elf;
-	bool told;	    /* "no allocator symbols" was said */
+	bool told; /* "no allocator symbols" was said */
 	struct site_file sites;
 	VEC(struct probe_place) places; /* what is probed; empty: no allocator here */
-	u32 first_site;	    /* number of sites.sites.v[0] */
+	u32 first_site;			/* number of sites.sites.v[0] */
 };
 
 struct traced_site {
@@ -46,8 +47,10 @@ struct files {
 int files__init(struct files *f, struct kernel *k);
 void files__fini(struct files *f);
 
-/* The file of a mapping, made known when it's new (*is_new). *file is NULL when it's gone or out of memory. */
-int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev, struct traced_file **file, bool *is_new);
+/* The file of a mapping, made known when it's new (*is_new). *file is NULL when it's gone or out of
+ * memory. */
+int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev,
+	       struct traced_file **file, bool *is_new);
 
 /* By the kernel's hash; NULL unknown. */
 struct traced_file *files__find(const struct files *f, u64 hash);

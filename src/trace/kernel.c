@@ -3,7 +3,6 @@
 #include "trace/kernel.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +19,12 @@
 #include "base/err.h"
 #include "trace/selftest.h"
 
-#define BTF_PATH "/sys/kernel/btf/vmlinux"
-#define RING_SIZE (16u << 20)  /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
-#define TALLY_ROWS (128u << 10)
-#define UPROBE_MULTI_ATTACH 48 /* BPF_TRACE_UPROBE_MULTI (6.6) */
+#define BTF_PATH	    "/sys/kernel/btf/vmlinux"
+#define RING_SIZE	    (16u << 20) /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
+#define TALLY_ROWS	    (128u << 10)
+#define FLUSH_PAUSE_US	    1000
+#define FLUSH_TRIES	    10000 /* 10 s of pauses */
+#define UPROBE_MULTI_ATTACH 48	  /* BPF_TRACE_UPROBE_MULTI (6.6) */
 
 /* The last thing libbpf had to say goes into our one line; its own lines are never printed. */
 static _Thread_local char libbpf_said[256];
@@ -50,22 +51,27 @@ static int rights__check(void)
 	int err;
 
 	if (geteuid() != 0) {
-		err = err__fail(-EPERM, "tracing needs root: probes and BPF programs are the administrator's");
+		err = err__fail(
+			-EPERM,
+			"tracing needs root: probes and BPF programs are the administrator's");
 		err__hint("run it with sudo");
 		return err;
 	}
 	if (access(BTF_PATH, R_OK)) {
 		err = err__fail(-ENOENT, "cannot read '%s': %s", BTF_PATH, strerror(errno));
-		err__hint("a kernel with CONFIG_DEBUG_INFO_BTF=y is needed (6.1 or newer), and /sys mounted");
+		err__hint("a kernel with CONFIG_DEBUG_INFO_BTF=y is needed (6.1 or newer), and "
+			  "/sys mounted");
 		return err;
 	}
 	return 0;
 }
 
-/* A map of one element tells whether bpf(2) may be used at all, before a thousand lines of a load do. */
+/* A map of one element tells whether bpf(2) may be used at all, before a thousand lines of a load
+ * do. */
 static int bpf__check(void)
 {
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "allocsnoop_try", sizeof(u32), sizeof(u64), 1, NULL);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "allocsnoop_try", sizeof(u32), sizeof(u64), 1,
+				NULL);
 	int err;
 
 	if (fd >= 0) {
@@ -76,7 +82,8 @@ static int bpf__check(void)
 	if (fd == -ENOSYS)
 		err__hint("a kernel with CONFIG_BPF_SYSCALL=y is needed");
 	else
-		err__hint("CAP_BPF and CAP_PERFMON are needed, and no seccomp filter that forbids bpf(2) (containers have one)");
+		err__hint("CAP_BPF and CAP_PERFMON are needed, and no seccomp filter that forbids "
+			  "bpf(2) (containers have one)");
 	return err;
 }
 
@@ -148,7 +155,8 @@ static int kernel__set_thr(struct kernel *k, const struct sampler *s)
 	int err = 0;
 
 	for (u32 i = 0; i < AS_CLASS_CNT && !err; i++)
-		err = bpf_map__update_elem(k->skel->maps.thr, &i, sizeof(i), &s->thr[i], sizeof(s->thr[i]), BPF_ANY);
+		err = bpf_map__update_elem(k->skel->maps.thr, &i, sizeof(i), &s->thr[i],
+					   sizeof(s->thr[i]), BPF_ANY);
 	return err;
 }
 
@@ -166,11 +174,13 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 	before = libbpf_set_print(libbpf__listen);
 	k->cpu_cnt = libbpf_num_possible_cpus();
 	selftest__run(k);
-	/* -p: perf uprobes, which fire for a vfork child too; whoever follows children attaches to each. */
+	/* -p: perf uprobes, which fire for a vfork child too; whoever follows children attaches to
+	 * each. */
 	k->use_multi = o->all ? k->multi : o->follow && k->multi_pid;
 	k->skel = allocsnoop_bpf__open();
 	if (!k->skel) {
-		err = err__fail(-errno, "cannot open the BPF object: %s (%s)", strerror(errno), libbpf_said);
+		err = err__fail(-errno, "cannot open the BPF object: %s (%s)", strerror(errno),
+				libbpf_said);
 	} else {
 		kernel__set_sizes(k);
 		kernel__set_knobs(k, o);
@@ -199,12 +209,14 @@ void kernel__count(struct kernel *k, bool on)
 	__atomic_store_n(&k->skel->bss->counting, on, __ATOMIC_SEQ_CST);
 }
 
-int kernel__attach(struct kernel *k, struct links *l, const char *path, const struct probe_place *places, size_t cnt,
-		   pid_t pid)
+int kernel__attach(struct kernel *k, struct links *l, const char *path,
+		   const struct probe_place *places, size_t cnt, pid_t pid)
 {
 	if (k->use_multi)
-		return links__add_multi(l, bpf_program__fd(k->skel->progs.allocsnoop_callm), path, places, cnt, pid);
-	return links__add_perf(l, bpf_program__fd(k->skel->progs.allocsnoop_call), path, places, cnt, pid);
+		return links__add_multi(l, bpf_program__fd(k->skel->progs.allocsnoop_callm), path,
+					places, cnt, pid);
+	return links__add_perf(l, bpf_program__fd(k->skel->progs.allocsnoop_call), path, places,
+			       cnt, pid);
 }
 
 /* Where the kernel tells of a finished mapping. */
@@ -217,37 +229,52 @@ int kernel__watch_maps(struct kernel *k)
 	int err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(map_hooks) && !link; i++)
-		link = bpf_program__attach_kprobe(k->skel->progs.allocsnoop_map, false, map_hooks[i]);
+		link = bpf_program__attach_kprobe(k->skel->progs.allocsnoop_map, false,
+						  map_hooks[i]);
 	if (!link) {
 		link = bpf_program__attach(k->skel->progs.allocsnoop_mmap);
-		k->skel->links.allocsnoop_exec = bpf_program__attach(k->skel->progs.allocsnoop_exec);
+		k->skel->links.allocsnoop_exec =
+			bpf_program__attach(k->skel->progs.allocsnoop_exec);
 	}
 	err = link ? 0 : -errno;
 	libbpf_set_print(before);
 	k->skel->links.allocsnoop_map = link; /* destroyed with the skeleton */
 	if (err) {
 		err__fail(err, "cannot watch for new mappings: %s", strerror(-err));
-		err__hint("a kernel with CONFIG_KPROBES=y or CONFIG_FTRACE_SYSCALLS=y is needed, and tracefs mounted");
+		err__hint("a kernel with CONFIG_KPROBES=y or CONFIG_FTRACE_SYSCALLS=y is needed, "
+			  "and tracefs mounted");
 	}
 	return err;
 }
 
-static int maps__read(int iter_fd, int (*fn)(void *arg, const struct as_map_event *ev), void *arg)
+/*
+ * Ends with the file, or, for one process (whose mappings come in the order of their addresses),
+ * with a read that brings none above those of before. When a writer waits for the address space
+ * during a read, the kernel's iterator over one task's mappings (task_vma_seq_get_next(), seen with
+ * 6.18) doesn't remember that it reached the end: every further read begins again where that was.
+ */
+static int maps__read(int iter_fd, bool one_process,
+		      int (*fn)(void *arg, const struct as_map_event *ev), void *arg)
 {
 	struct as_map_event evs[64];
+	bool more = true;
 	size_t have = 0;
-	ssize_t n;
+	u64 end = 0;
+	ssize_t n = 0;
 	int err;
 
-	while ((n = read(iter_fd, (char *)evs + have, sizeof(evs) - have)) > 0) {
+	while (more && (n = read(iter_fd, (char *)evs + have, sizeof(evs) - have)) > 0) {
 		size_t whole;
 
 		have += n;
 		whole = have / sizeof(evs[0]);
+		more = !one_process || !whole;
 		for (size_t i = 0; i < whole; i++) {
 			err = fn(arg, &evs[i]);
 			if (err)
 				return err;
+			more |= evs[i].end > end;
+			end = MAX(end, evs[i].end);
 		}
 		have -= whole * sizeof(evs[0]);
 		memmove(evs, &evs[whole], have);
@@ -255,17 +282,19 @@ static int maps__read(int iter_fd, int (*fn)(void *arg, const struct as_map_even
 	return n < 0 ? -errno : 0;
 }
 
-int kernel__each_mapping(struct kernel *k, pid_t pid, int (*fn)(void *arg, const struct as_map_event *ev), void *arg)
+int kernel__each_mapping(struct kernel *k, pid_t pid,
+			 int (*fn)(void *arg, const struct as_map_event *ev), void *arg)
 {
 	union bpf_iter_link_info info = { .task = { .tid = pid } };
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-	struct bpf_link *link = bpf_program__attach_iter(k->skel->progs.allocsnoop_maps, pid ? &opts : NULL);
+	struct bpf_link *link =
+		bpf_program__attach_iter(k->skel->progs.allocsnoop_maps, pid ? &opts : NULL);
 	int fd, err;
 
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
-	err = fd < 0 ? fd : maps__read(fd, fn, arg);
+	err = fd < 0 ? fd : maps__read(fd, pid != 0, fn, arg);
 	if (fd >= 0)
 		close(fd);
 	bpf_link__destroy(link);
@@ -278,17 +307,20 @@ int kernel__set_proc(struct kernel *k, pid_t pid, u32 flags)
 
 	if (!flags)
 		return bpf_map__delete_elem(k->skel->maps.procs, &key, sizeof(key), 0);
-	return bpf_map__update_elem(k->skel->maps.procs, &key, sizeof(key), &flags, sizeof(flags), BPF_ANY);
+	return bpf_map__update_elem(k->skel->maps.procs, &key, sizeof(key), &flags, sizeof(flags),
+				    BPF_ANY);
 }
 
 int kernel__set_file(struct kernel *k, u64 hash, const struct as_file *f)
 {
-	return bpf_map__update_elem(k->skel->maps.files, &hash, sizeof(hash), f, sizeof(*f), BPF_ANY);
+	return bpf_map__update_elem(k->skel->maps.files, &hash, sizeof(hash), f, sizeof(*f),
+				    BPF_ANY);
 }
 
 int kernel__set_ranges(struct kernel *k, u64 hash, const struct as_ranges *r)
 {
-	return bpf_map__update_elem(k->skel->maps.ranges, &hash, sizeof(hash), r, sizeof(*r), BPF_ANY);
+	return bpf_map__update_elem(k->skel->maps.ranges, &hash, sizeof(hash), r, sizeof(*r),
+				    BPF_ANY);
 }
 
 int kernel__add_jump(struct kernel *k, u32 from, u32 to)
@@ -296,7 +328,8 @@ int kernel__add_jump(struct kernel *k, u32 from, u32 to)
 	u64 key = AS_JUMP(from, to);
 	u32 one = 1;
 
-	return bpf_map__update_elem(k->skel->maps.jumps, &key, sizeof(key), &one, sizeof(one), BPF_ANY);
+	return bpf_map__update_elem(k->skel->maps.jumps, &key, sizeof(key), &one, sizeof(one),
+				    BPF_ANY);
 }
 
 bool kernel__take_stop(struct kernel *k, pid_t tid)
@@ -326,25 +359,38 @@ int kernel__rules_fd(struct kernel *k)
 	return bpf_map__fd(k->skel->maps.rules);
 }
 
-/* Has the sums that wait in the slots moved to the active tally. A slot in use (its holder was preempted) is tried
- * again: for as long as the holder needs, which is microseconds of CPU time. */
+/*
+ * Has the sums that wait in a slot moved to the active tally. A slot in use (its holder was
+ * preempted) is tried again: for as long as the holder needs, which is microseconds of CPU time,
+ * but it may be kept from having them.
+ */
+static int slot__flush(int prog_fd, u64 slot)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &slot, .ctx_size_in = sizeof(slot));
+	int err;
+
+	for (u32 i = 0; i < FLUSH_TRIES; i++) {
+		err = bpf_prog_test_run_opts(prog_fd, &opts);
+		if (err)
+			return err__fail(err, "cannot collect the sums: %s", strerror(-err));
+		if (!opts.retval)
+			return 0;
+		usleep(FLUSH_PAUSE_US);
+	}
+	return err__fail(
+		-ETIMEDOUT,
+		"cannot collect the sums: a thread that is being counted has not run for %d s",
+		FLUSH_TRIES / (1000000 / FLUSH_PAUSE_US));
+}
+
 int kernel__flush(struct kernel *k)
 {
 	u32 slots = bpf_map__max_entries(k->skel->maps.slots);
-	int fd = bpf_program__fd(k->skel->progs.allocsnoop_flush), err;
+	int err = 0;
 
-	for (u64 i = 0; i < slots; i++) {
-		LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &i, .ctx_size_in = sizeof(i));
-
-		do {
-			err = bpf_prog_test_run_opts(fd, &opts);
-			if (err)
-				return err__fail(err, "cannot collect the sums: %s", strerror(-err));
-			if (opts.retval)
-				sched_yield();
-		} while (opts.retval);
-	}
-	return 0;
+	for (u32 i = 0; i < slots && !err; i++)
+		err = slot__flush(bpf_program__fd(k->skel->progs.allocsnoop_flush), i);
+	return err;
 }
 
 int kernel__flip(struct kernel *k)
@@ -355,7 +401,8 @@ int kernel__flip(struct kernel *k)
 
 	/* The system call returns when no program uses the old one any more (kernel/bpf/syscall.c,
 	 * maybe_wait_bpf_programs). */
-	err = bpf_map_update_elem(bpf_map__fd(k->skel->maps.tally), &zero, &k->tally_fd[next], BPF_ANY);
+	err = bpf_map_update_elem(bpf_map__fd(k->skel->maps.tally), &zero, &k->tally_fd[next],
+				  BPF_ANY);
 	if (err)
 		return err__fail(-errno, "cannot change the table of sums: %s", strerror(errno));
 	bpf_map__update_elem(k->skel->maps.fill, &zero, sizeof(zero), &none, sizeof(none), BPF_ANY);
@@ -365,6 +412,7 @@ int kernel__flip(struct kernel *k)
 
 void kernel__counts(struct kernel *k, struct kernel_counts *sum)
 {
+	u64 losses[AS_LOSS_CNT];
 	struct as_counters c;
 	struct as_taken t;
 
@@ -379,6 +427,8 @@ void kernel__counts(struct kernel *k, struct kernel_counts *sum)
 		sum->calls += c.calls;
 		sum->failed += c.failed;
 	}
+	kernel__losses(k, losses);
+	sum->kept += losses[AS_LOSS_NO_SLOT]; /* summed without a slot */
 	if (!k->skel->rodata->as_sampling)
 		sum->calls = sum->kept;
 }
@@ -387,6 +437,7 @@ void kernel__losses(struct kernel *k, u64 losses[AS_LOSS_CNT])
 {
 	for (u32 i = 0; i < AS_LOSS_CNT; i++) {
 		losses[i] = 0;
-		bpf_map__lookup_elem(k->skel->maps.losses, &i, sizeof(i), &losses[i], sizeof(losses[i]), 0);
+		bpf_map__lookup_elem(k->skel->maps.losses, &i, sizeof(i), &losses[i],
+				     sizeof(losses[i]), 0);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The loaded BPF object: knobs in, map descriptors out, and what this kernel can do, found out by trying (never
- * by version).
+ * The loaded BPF object: knobs in, map descriptors out, and what this kernel can do, found out by
+ * trying (never by version).
  */
 #ifndef TRACE_KERNEL_H
 #define TRACE_KERNEL_H
@@ -17,8 +17,8 @@
 struct allocsnoop_bpf;
 
 struct kernel_opts {
-	bool all;         /* every process */
-	bool follow;      /* each child gets probes of its own */
+	bool all;    /* every process */
+	bool follow; /* each child gets probes of its own */
 	u64 min_size;
 	u64 max_size;
 	u32 max_depth;
@@ -27,13 +27,14 @@ struct kernel_opts {
 
 struct kernel {
 	struct allocsnoop_bpf *skel;
-	bool multi;      /* uprobe_multi links work */
-	bool multi_pid;  /* ... and limited to one process they fire in all its threads, and only there */
-	bool use_multi;   /* what this session's probes are */
-	u64 hit_ns;      /* what one hit costs the target here, program included; 0 unknown */
+	bool multi;	/* uprobe_multi links work */
+	bool multi_pid; /* ... and limited to one process they fire in all its threads, and only
+			   there */
+	bool use_multi; /* what this session's probes are */
+	u64 hit_ns;	/* what one hit costs the target here, program included; 0 unknown */
 	struct rlimit nofile; /* the limit before it was raised: what COMMAND shall have */
 	u32 cpu_cnt;
-	u32 tally_rows;  /* room of one tally */
+	u32 tally_rows;	 /* room of one tally */
 	int tally_fd[2]; /* inner maps; [active] is being written */
 	int active;
 };
@@ -46,21 +47,23 @@ void kernel__close(struct kernel *k);
 void kernel__count(struct kernel *k, bool on);
 
 /* Places the sites of a file. pid as in links.h. */
-int kernel__attach(struct kernel *k, struct links *l, const char *path, const struct probe_place *places, size_t cnt,
-		   pid_t pid);
+int kernel__attach(struct kernel *k, struct links *l, const char *path,
+		   const struct probe_place *places, size_t cnt, pid_t pid);
 
 /* Hooks new executable mappings of targets. */
 int kernel__watch_maps(struct kernel *k);
 
 /* Calls fn for each executable file mapping of pid (0: of every process). */
-int kernel__each_mapping(struct kernel *k, pid_t pid, int (*fn)(void *arg, const struct as_map_event *ev), void *arg);
+int kernel__each_mapping(struct kernel *k, pid_t pid,
+			 int (*fn)(void *arg, const struct as_map_event *ev), void *arg);
 
 int kernel__set_proc(struct kernel *k, pid_t pid, u32 flags); /* flags 0: forget it */
 int kernel__set_file(struct kernel *k, u64 hash, const struct as_file *f);
 int kernel__set_ranges(struct kernel *k, u64 hash, const struct as_ranges *r);
 int kernel__add_jump(struct kernel *k, u32 from, u32 to);
-bool kernel__take_stop(struct kernel *k, pid_t tid); /* true once after a stop for this thread was asked for */
-void kernel__new_tables(struct kernel *k);           /* files got tables: cached mappings are stale */
+bool kernel__take_stop(struct kernel *k,
+		       pid_t tid); /* true once after a stop for this thread was asked for */
+void kernel__new_tables(struct kernel *k); /* files got tables: cached mappings are stale */
 
 int kernel__ring_fd(struct kernel *k);
 int kernel__tables_fd(struct kernel *k);
@@ -69,13 +72,13 @@ int kernel__rules_fd(struct kernel *k);
 /* Moves sums that wait in the kernel's caches to the active tally. */
 int kernel__flush(struct kernel *k);
 
-/* Makes the other tally the active one; returns the descriptor of the quiet one, whose rows no program changes any
- * more, or -errno. */
+/* Makes the other tally the active one; returns the descriptor of the quiet one, whose rows no
+ * program changes any more, or -errno. */
 int kernel__flip(struct kernel *k);
 
 struct kernel_counts {
-	u64 calls;  /* allocation calls, kept or not. Where sampling, those that an allocator makes itself are left out
-		     * only where they were kept */
+	u64 calls; /* allocation calls, kept or not. Where sampling, those that an allocator makes
+		    * itself are left out only where they were kept */
 	u64 kept;
 	u64 failed;
 };

@@ -14,7 +14,8 @@
 #include "base/cleanup.h"
 #include "trace/links.h"
 
-/* BPF_TRACE_UPROBE_MULTI and its part of union bpf_attr (6.6), which this libbpf and its header don't know. */
+/* BPF_TRACE_UPROBE_MULTI and its part of union bpf_attr (6.6), which this libbpf and its header
+ * don't know. */
 #define UPROBE_MULTI_ATTACH 48
 
 struct uprobe_multi_attr {
@@ -32,16 +33,17 @@ struct uprobe_multi_attr {
 	u32 pad;
 };
 
-int links__add_multi(struct links *l, int prog_fd, const char *path, const struct probe_place *places, size_t cnt,
-		     pid_t pid)
+int links__add_multi(struct links *l, int prog_fd, const char *path,
+		     const struct probe_place *places, size_t cnt, pid_t pid)
 {
 	struct uprobe_multi_attr attr = { .prog_fd = prog_fd, .attach_type = UPROBE_MULTI_ATTACH };
 	CLEANUP(free__p) u64 *offsets = calloc(cnt ? cnt : 1, 2 * sizeof(*offsets));
-	u64 *cookies = offsets + cnt;
+	u64 *cookies;
 	int fd;
 
 	if (!offsets)
 		return -ENOMEM;
+	cookies = offsets + cnt;
 	for (size_t i = 0; i < cnt; i++) {
 		offsets[i] = places[i].off;
 		cookies[i] = places[i].cookie;
@@ -73,8 +75,8 @@ static int perf__uprobe_type(void)
 }
 
 /* One perf event and the BPF link that hangs the program on it; the link keeps the event. */
-static int perf__add_one(struct links *l, int prog_fd, const char *path, const struct probe_place *place, pid_t pid,
-			 int type)
+static int perf__add_one(struct links *l, int prog_fd, const char *path,
+			 const struct probe_place *place, pid_t pid, int type)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .type = type };
 	union bpf_attr link = {};
@@ -83,7 +85,8 @@ static int perf__add_one(struct links *l, int prog_fd, const char *path, const s
 
 	attr.uprobe_path = (uintptr_t)path;
 	attr.probe_offset = place->off;
-	/* With every process the event lives on CPU 0; its program runs wherever the probe fires. */
+	/* With every process the event lives on CPU 0; its program runs wherever the probe fires.
+	 */
 	event = syscall(SYS_perf_event_open, &attr, pid, pid == LINKS_ALL_PROCESSES ? 0 : -1, -1,
 			PERF_FLAG_FD_CLOEXEC);
 	if (event < 0)
@@ -104,8 +107,8 @@ static int perf__add_one(struct links *l, int prog_fd, const char *path, const s
 	return 0;
 }
 
-int links__add_perf(struct links *l, int prog_fd, const char *path, const struct probe_place *places, size_t cnt,
-		    pid_t pid)
+int links__add_perf(struct links *l, int prog_fd, const char *path,
+		    const struct probe_place *places, size_t cnt, pid_t pid)
 {
 	size_t before = l->fds.cnt;
 	int type = perf__uprobe_type(), err = 0;

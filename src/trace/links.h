@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Placing and removing probes. A probe set is one file's sites for one process (or for all). Two kinds: a
- * uprobe_multi link (one system call for all sites; follows neither vfork children nor children, which the
- * launcher therefore attaches to itself) and perf uprobes (one event a site; they fire for whatever runs in the
- * process's address space, a vfork child too). Removing waits for grace periods in the kernel, 25 ms to 0.1 s each,
- * so it's done by threads of its own.
+ * Placing and removing probes. A probe set is one file's sites for one process (or for all). Two
+ * kinds: a uprobe_multi link (one system call for all sites; follows neither vfork children nor
+ * children, which the launcher therefore attaches to itself) and perf uprobes (one event a site;
+ * they fire for whatever runs in the process's address space, a vfork child too). Removing waits
+ * for grace periods in the kernel, 25 ms to 0.1 s each, so it's done by threads of its own.
  */
 #ifndef TRACE_LINKS_H
 #define TRACE_LINKS_H
@@ -27,10 +27,12 @@ struct links {
 
 #define LINKS_ALL_PROCESSES (-1)
 
-/* pid: a process (or a thread of it), or LINKS_ALL_PROCESSES. path: of the file, may be /proc/self/fd/N.
- * 0 or -errno; on failure nothing of this call stays attached. */
-int links__add_multi(struct links *l, int prog_fd, const char *path, const struct probe_place *places, size_t cnt, pid_t pid);
-int links__add_perf(struct links *l, int prog_fd, const char *path, const struct probe_place *places, size_t cnt, pid_t pid);
+/* pid: a process (or a thread of it), or LINKS_ALL_PROCESSES. path: of the file, may be
+ * /proc/self/fd/N. 0 or -errno; on failure nothing of this call stays attached. */
+int links__add_multi(struct links *l, int prog_fd, const char *path,
+		     const struct probe_place *places, size_t cnt, pid_t pid);
+int links__add_perf(struct links *l, int prog_fd, const char *path,
+		    const struct probe_place *places, size_t cnt, pid_t pid);
 
 /* Removes the probes now; takes as long as it takes. */
 void links__close(struct links *l);

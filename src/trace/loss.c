@@ -3,23 +3,38 @@
 #include "trace/loss.h"
 
 const struct loss_text loss_texts[LOSS_CNT] = {
-	[AS_LOSS_TALLY_FULL] = { "tally_full", "allocations not counted: the table of sums was full" },
+	[AS_LOSS_TALLY_FULL] = { "tally_full",
+				 "allocations not counted: the table of sums was full" },
 	[AS_LOSS_STACK_RING_FULL] = { "stack_ring_full",
-				      "stacks not sent at their first hit: the buffer was full; sent at a later one or shown as [lost]" },
-	[AS_LOSS_NO_SLOT] = { "no_slot", "stacks not walked: too many threads were preempted in the probe; counted as [lost]" },
-	[AS_LOSS_PROC_RING_FULL] = { "proc_ring_full", "process names not sent at first sight: the buffer was full" },
-	[AS_LOSS_FILE_RING_FULL] = { "file_ring_full", "mapped files not reported: their allocators may be unprobed, their functions unnamed" },
+				      "stacks not sent at their first hit: the buffer was full; "
+				      "sent at a later one or shown as [lost]" },
+	[AS_LOSS_NO_SLOT] = { "no_slot", "stacks not walked: too many threads were preempted in "
+					 "the probe; counted as [lost]" },
+	[AS_LOSS_PROC_RING_FULL] = { "proc_ring_full",
+				     "process names not sent at first sight: the buffer was full" },
+	[AS_LOSS_FILE_RING_FULL] = { "file_ring_full",
+				     "mapped files not reported: their allocators may be unprobed, "
+				     "their functions unnamed" },
 	[AS_LOSS_NO_THREAD_STATE] = { "no_thread_state",
-				      "no memory to remember a call that may jump on to another: that one may be counted twice" },
+				      "no memory to remember a call that may jump on to another: "
+				      "that one may be counted twice" },
 	[AS_LOSS_SIGNAL_BLOCKED] = { "signal_blocked",
-				     "a file was mapped by a thread that blocks all signals: its first allocations may be missed" },
-	[AS_LOSS_CALLER_UNREADABLE] = { "caller_unreadable", "the return address could not be read: the stack ends at the allocator" },
+				     "a file was mapped by a thread that blocks all signals: its "
+				     "first allocations may be missed" },
+	[AS_LOSS_CALLER_UNREADABLE] = { "caller_unreadable",
+					"the return address could not be read: the stack ends at "
+					"the allocator" },
 	[AS_LOSS_STALE_MAPPING] = { "stale_mapping",
-				    "stacks walked by mappings that had changed while the address space was locked: frames may be wrong" },
-	[LOSS_LATE_ATTACH] = { "late_attach", "files with an allocator that were probed after their process could use them" },
+				    "stacks walked by mappings that had changed while the address "
+				    "space was locked: frames may be wrong" },
+	[LOSS_LATE_ATTACH] = { "late_attach", "files with an allocator that were probed after "
+					      "their process could use them" },
 	[LOSS_ATTACH_FAILED] = { "attach_failed", "probes that could not be placed" },
-	[LOSS_FILE_GONE] = { "file_gone", "mapped files that were gone before they could be opened: functions in them have no names" },
-	[LOSS_STACK_UNKNOWN] = { "stack_unknown", "allocations whose stack never arrived; counted as [lost]" },
-	[LOSS_MEMORY] = { "out_of_memory", "records dropped because allocsnoop itself was out of memory" },
+	[LOSS_FILE_GONE] = { "file_gone", "mapped files that were gone before they could be "
+					  "opened: functions in them have no names" },
+	[LOSS_STACK_UNKNOWN] = { "stack_unknown",
+				 "allocations whose stack never arrived; counted as [lost]" },
+	[LOSS_MEMORY] = { "out_of_memory",
+			  "records dropped because allocsnoop itself was out of memory" },
 	[LOSS_32BIT] = { "process_32bit", "32-bit processes: not traced" },
 };

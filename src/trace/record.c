@@ -81,10 +81,12 @@ static bool key__eq(const struct as_tally_key *a, const struct as_tally_key *b)
 	return !memcmp(a, b, sizeof(*a));
 }
 
-/* The row of a key, made when it's new; NULL out of memory. A hash that another key has is mixed on. */
+/* The row of a key, made when it's new; NULL out of memory. A hash that another key has is mixed
+ * on. */
 static struct recorded_row *record__row(struct record *r, const struct as_tally_key *key)
 {
-	u64 h = map__mix(map__mix(key->stack, key->proc), (u64)key->site << 32 | key->size_class), at;
+	u64 h = map__mix(map__mix(key->stack, key->proc), (u64)key->site << 32 | key->size_class),
+	    at;
 	struct recorded_row row = { .key = *key };
 
 	while (map__get(&r->row_at, h, &at)) {
@@ -101,7 +103,8 @@ static struct recorded_row *record__row(struct record *r, const struct as_tally_
 	return &r->rows.v[r->rows.cnt - 1];
 }
 
-static void record__add(struct record *r, const struct as_tally_key *keys, const struct as_tally *vals, u32 cnt)
+static void record__add(struct record *r, const struct as_tally_key *keys,
+			const struct as_tally *vals, u32 cnt)
 {
 	for (u32 i = 0; i < cnt; i++) {
 		struct recorded_row *row = record__row(r, &keys[i]);
@@ -127,7 +130,8 @@ int record__drain(struct record *r, int fd, u32 room)
 	/* Each call but the last takes at least one row out, so the map's room bounds the calls. */
 	for (u32 i = 0; i <= room; i++) {
 		cnt = DRAIN_BATCH;
-		err = bpf_map_lookup_and_delete_batch(fd, i ? &batch : NULL, &batch, keys, vals, &cnt, NULL);
+		err = bpf_map_lookup_and_delete_batch(fd, i ? &batch : NULL, &batch, keys, vals,
+						      &cnt, NULL);
 		if (err && errno != ENOENT)
 			return -errno;
 		record__add(r, keys, vals, cnt);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What came out of the kernel so far: stacks and process images from the ring buffer, sums from the tallies. */
+/* What came out of the kernel so far: stacks and process images from the ring buffer, sums from the
+ * tallies. */
 #ifndef TRACE_RECORD_H
 #define TRACE_RECORD_H
 
@@ -11,7 +12,8 @@
 
 struct recorded_stack {
 	u64 id;
-	u64 proc; /* of the first process seen with it: the frames without a file are its addresses */
+	u64 proc; /* of the first process seen with it: the frames without a file are its addresses
+		   */
 	u32 end;  /* AS_END_* */
 	u32 frame_cnt;
 	struct as_frame frames[];

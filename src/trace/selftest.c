@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program of five instructions that counts hits on a function of our own, and a child with a second thread. */
+/* A program of five instructions that counts hits on a function of our own, and a child with a
+ * second thread. */
 #include "trace/selftest.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,9 +27,11 @@
 #define UPROBE_MULTI_ATTACH 48
 #define TRIES		    50
 #define TIMED		    400
-#define PROGRAM_NS	    1000 /* what our real program adds to an empty probe, about */
+#define CHILD_MS	    5000 /* for its hits, which take one */
+#define PROGRAM_NS	    300	 /* what our real program adds to an empty probe, about */
 
-/* The probed function. Its first instruction is one that the kernel emulates, as those we choose are. */
+/* The probed function. Its first instruction is one that the kernel emulates, as those we choose
+ * are. */
 static void __attribute__((noinline, noclone)) selftest__mark(void)
 {
 	__asm__ volatile("push %%rbp\n\tpop %%rbp" ::: "memory");
@@ -45,8 +51,8 @@ static int place__find(void *arg, const struct proc_map *m)
 
 	if (at < m->start || at >= m->end)
 		return 0;
-	snprintf(t->path, sizeof(t->path), "/proc/self/map_files/%llx-%llx", (unsigned long long)m->start,
-		 (unsigned long long)m->end);
+	snprintf(t->path, sizeof(t->path), "/proc/self/map_files/%llx-%llx",
+		 (unsigned long long)m->start, (unsigned long long)m->end);
 	t->place.off = at - m->start + m->file_off;
 	return 1;
 }
@@ -56,7 +62,8 @@ static int test__open(struct test *t)
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 
 	memset(t, 0, sizeof(*t));
-	t->map_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "allocsnoop_test", sizeof(u32), sizeof(u64), 1, &opts);
+	t->map_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "allocsnoop_test", sizeof(u32), sizeof(u64),
+				   1, &opts);
 	if (t->map_fd < 0)
 		return t->map_fd;
 	t->hits = mmap(NULL, sizeof(u64), PROT_READ | PROT_WRITE, MAP_SHARED, t->map_fd, 0);
@@ -79,16 +86,23 @@ static void test__close(struct test *t)
 static int test__program(const struct test *t, int attach_type)
 {
 	struct bpf_insn code[] = {
-		{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_VALUE, .imm = t->map_fd },
+		{ .code = BPF_LD | BPF_DW | BPF_IMM,
+		  .dst_reg = 1,
+		  .src_reg = BPF_PSEUDO_MAP_VALUE,
+		  .imm = t->map_fd },
 		{ 0 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 1 },
-		{ .code = BPF_STX | BPF_DW | BPF_ATOMIC, .dst_reg = 1, .src_reg = 2, .imm = BPF_ADD },
+		{ .code = BPF_STX | BPF_DW | BPF_ATOMIC,
+		  .dst_reg = 1,
+		  .src_reg = 2,
+		  .imm = BPF_ADD },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type);
 
-	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "allocsnoop_test", "Dual BSD/GPL", code, ARRAY_SIZE(code), &opts);
+	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "allocsnoop_test", "Dual BSD/GPL", code,
+			     ARRAY_SIZE(code), &opts);
 }
 
 static void *child__thread(void *arg)
@@ -98,24 +112,40 @@ static void *child__thread(void *arg)
 	return arg;
 }
 
-/* Waits for a byte, then hits from two threads. */
-static void child__run(int go)
+/* Waits for a byte (or for the end of the pipe, so it must not hold the writing end), then hits
+ * from two threads. */
+static void child__run(const int go[2])
 {
 	pthread_t second;
 	char c;
 
-	if (read(go, &c, 1) == 1 && !pthread_create(&second, NULL, child__thread, NULL)) {
+	close(go[1]);
+	if (read(go[0], &c, 1) == 1 && !pthread_create(&second, NULL, child__thread, NULL)) {
 		child__thread(NULL);
 		pthread_join(second, NULL);
 	}
 	_exit(0);
 }
 
+/* Gives the child time for its hits, unless it isn't to make any; ends and reaps it. */
+static void child__end(pid_t child, bool running)
+{
+	struct pollfd p = { .fd = syscall(SYS_pidfd_open, child, 0), .events = POLLIN };
+
+	while (running && p.fd >= 0 && poll(&p, 1, CHILD_MS) < 0 && errno == EINTR)
+		;
+	if (p.fd >= 0)
+		close(p.fd);
+	kill(child, SIGKILL);
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* Does a link for the child fire in both its threads, and not in us? */
 static bool multi__is_per_process(struct test *t, int prog)
 {
 	struct links l = {};
-	int go[2], status;
+	int go[2];
 	bool right = false;
 	pid_t child;
 
@@ -123,7 +153,7 @@ static bool multi__is_per_process(struct test *t, int prog)
 		return false;
 	child = fork();
 	if (child == 0)
-		child__run(go[0]);
+		child__run(go);
 	*t->hits = 0;
 	if (child > 0 && !links__add_multi(&l, prog, t->path, &t->place, 1, child)) {
 		child__thread(NULL);
@@ -132,7 +162,7 @@ static bool multi__is_per_process(struct test *t, int prog)
 	close(go[0]);
 	close(go[1]);
 	if (child > 0)
-		waitpid(child, &status, 0);
+		child__end(child, right);
 	right = right && *t->hits == 2 * TRIES;
 	links__close(&l);
 	return right;
@@ -152,8 +182,8 @@ static u64 hit__ns(struct test *t, int prog, bool multi)
 	u64 from, took;
 	int err;
 
-	err = multi ? links__add_multi(&l, prog, t->path, &t->place, 1, getpid()) :
-		      links__add_perf(&l, prog, t->path, &t->place, 1, getpid());
+	err = multi ? links__add_multi(&l, prog, t->path, &t->place, 1, getpid())
+		    : links__add_perf(&l, prog, t->path, &t->place, 1, getpid());
 	from = cpu__ns();
 	for (int i = 0; i < TIMED && !err; i++)
 		selftest__mark();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What this kernel's probes really do, tried on ourselves at start: a version says nothing (vendors backport), and
- * "the call succeeded" says too little (the first uprobe_multi filtered by thread, not by process).
+ * What this kernel's probes really do, tried on ourselves at start: a version says nothing (vendors
+ * backport), and "the call succeeded" says too little (the first uprobe_multi filtered by thread,
+ * not by process).
  */
 #ifndef TRACE_SELFTEST_H
 #define TRACE_SELFTEST_H

@@ -18,7 +18,7 @@
 #include "trace/targets.h"
 
 #define DEPTH_DEFAULT 512
-#define POLL_SLICE_MS 20      /* the kernel doesn't wake us for every record */
+#define POLL_SLICE_MS 20 /* the kernel doesn't wake us for every record */
 #define SLOW_CHECK_NS 500000000ull
 #define SLOW_PERCENT  10
 
@@ -54,10 +54,11 @@ static int opts__check(const struct allocsnoop_opts *o)
 	if (o->sample_bytes && o->sample_rate != 0 && o->sample_rate != 1)
 		return err__fail(-EINVAL, "a sample rate and sample bytes exclude each other");
 	if (o->max_size && o->min_size > o->max_size)
-		return err__fail(-EINVAL, "min size %llu is above max size %llu", (unsigned long long)o->min_size,
-				 (unsigned long long)o->max_size);
+		return err__fail(-EINVAL, "min size %llu is above max size %llu",
+				 (unsigned long long)o->min_size, (unsigned long long)o->max_size);
 	if (o->max_depth > AS_DEPTH_MAX)
-		return err__fail(-EINVAL, "max depth %u: at most %d frames", o->max_depth, AS_DEPTH_MAX);
+		return err__fail(-EINVAL, "max depth %u: at most %d frames", o->max_depth,
+				 AS_DEPTH_MAX);
 	if (o->user && !o->argv)
 		return err__fail(-EINVAL, "a user can only be given for a command");
 	if (o->argv && !o->argv[0])
@@ -109,7 +110,8 @@ static int session__take_opts(struct session *s, const struct allocsnoop_opts *o
 static bool stack_event__whole(const struct as_stack_event *ev, size_t size)
 {
 	return size >= offsetof(struct as_stack_event, frames) && ev->frame_cnt <= AS_FRAME_CAP &&
-	       size >= offsetof(struct as_stack_event, frames) + ev->frame_cnt * sizeof(ev->frames[0]);
+	       size >= offsetof(struct as_stack_event, frames) +
+			       ev->frame_cnt * sizeof(ev->frames[0]);
 }
 
 static int session__event(void *ctx, void *data, size_t size)
@@ -179,6 +181,15 @@ int session__open(struct session *s, const struct allocsnoop_opts *o)
 	return err;
 }
 
+static u64 targets__cpu_ns(struct session *s)
+{
+	u64 sum = 0, pid, val, ns;
+
+	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);)
+		sum += proc_task__cputime(pid, &ns) ? 0 : ns;
+	return sum;
+}
+
 static int session__launch(struct session *s)
 {
 	struct launch_opts opts = { .argv = s->argv, .user = s->user, .nofile = &s->kernel.nofile };
@@ -209,6 +220,7 @@ int session__start(struct session *s)
 	}
 	pthread_mutex_lock(&s->lock);
 	err = s->every ? targets__attach_every(s) : targets__attach_pids(s);
+	s->cpu_before_ns = targets__cpu_ns(s);
 	pthread_mutex_unlock(&s->lock);
 	if (err)
 		return err;
@@ -219,33 +231,31 @@ int session__start(struct session *s)
 
 /* ---- while it runs ---- */
 
-static u64 targets__cpu_ns(struct session *s)
-{
-	u64 sum = 0, pid, val, ns;
-
-	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);)
-		sum += proc_task__cputime(pid, &ns) ? 0 : ns;
-	return sum;
-}
-
-/* One warning when the probes take more than a tenth of the CPU time that the targets need without them. */
+/*
+ * One warning when the probes take more than a tenth of the CPU time that the targets need without
+ * them. The cost of a hit is an estimate, so it can't be more than nearly all of the time.
+ */
 static void session__check_slow(struct session *s)
 {
 	struct kernel_counts c;
 	u64 now = now__ns(), lost, cpu;
+	double times;
 
 	if (s->slow_told || s->every || now - s->slow_checked_ns < SLOW_CHECK_NS)
 		return;
 	s->slow_checked_ns = now;
 	kernel__counts(&s->kernel, &c);
-	lost = c.calls * s->kernel.hit_ns;
 	cpu = targets__cpu_ns(s);
-	if (lost < SLOW_CHECK_NS / 10 || cpu <= lost || lost * 100 < (cpu - lost) * SLOW_PERCENT)
+	cpu -= MIN(cpu, s->cpu_before_ns);
+	lost = MIN(c.calls * s->kernel.hit_ns, cpu - cpu / 20);
+	if (lost < SLOW_CHECK_NS / 10 || lost * 100 < (cpu - lost) * SLOW_PERCENT)
 		return;
 	s->slow_told = true;
+	times = (double)cpu / (cpu - lost);
 	session__log(s, ALLOCSNOOP_WARN,
-		     "the targets run about %.0f %% slower while traced (%.1f us a call); --max-overhead sets a budget",
-		     100.0 * lost / (cpu - lost), s->kernel.hit_ns / 1000.0);
+		     "the targets take %s %.1f times as long while traced (%.1f us a call); "
+		     "--max-overhead sets a budget",
+		     times > 19 ? "at least" : "about", times, s->kernel.hit_ns / 1000.0);
 }
 
 /* Flip first: rows of the quiet tally name only stacks whose records were in the ring before. */
@@ -263,8 +273,8 @@ static int session__drain_once(struct session *s)
 }
 
 /*
- * A flip waits for the programs that still run, so after one the caches hold all that happened before; after a
- * flush and a second flip it's all in the quiet tally.
+ * A flip waits for the programs that still run, so after one the caches hold all that happened
+ * before; after a flush and a second flip it's all in the quiet tally.
  */
 static int session__drain_locked(struct session *s)
 {
@@ -304,7 +314,9 @@ int session__poll(struct session *s, int timeout_ms)
 	if (!s->started || s->stopped)
 		return 0;
 	do {
-		n = session__poll_once(s, timeout_ms >= 0 && timeout_ms < POLL_SLICE_MS ? timeout_ms : POLL_SLICE_MS);
+		n = session__poll_once(s, timeout_ms >= 0 && timeout_ms < POLL_SLICE_MS
+						  ? timeout_ms
+						  : POLL_SLICE_MS);
 		if (n <= 0)
 			return n;
 	} while (timeout_ms < 0 || now__ns() < end);

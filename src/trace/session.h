@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One recording from start to end: which processes, their files and probes, and what the kernel sends. Two threads
- * work here, the caller's (poll) and the launcher's (ptrace stops); `lock` guards everything they share.
+ * One recording from start to end: which processes, their files and probes, and what the kernel
+ * sends. Two threads work here, the caller's (poll) and the launcher's (ptrace stops); `lock`
+ * guards everything they share.
  */
 #ifndef TRACE_SESSION_H
 #define TRACE_SESSION_H
@@ -21,9 +22,9 @@ struct ring_buffer;
 /* A process of the session. */
 struct target {
 	pid_t pid;
-	int pidfd;	/* -p: readable when it ends; else -1 */
+	int pidfd; /* -p: readable when it ends; else -1 */
 	struct links links;
-	bool attached;	/* has probes of its own (a vfork child may live on its parent's) */
+	bool attached; /* has probes of its own (a vfork child may live on its parent's) */
 };
 
 struct session {
@@ -31,7 +32,7 @@ struct session {
 	struct kernel kernel;
 	struct sampler sampler;
 	double sample_rate;
-	u64 sample_bytes;   /* 0: by rate */
+	u64 sample_bytes; /* 0: by rate */
 	struct files files;
 	struct record record;
 	struct closer *closer;
@@ -42,14 +43,15 @@ struct session {
 	VEC(pid_t) pids;    /* -p */
 	char **argv;	    /* COMMAND, copied */
 	char *user;
-	bool every;	    /* no target was named: all processes */
+	bool every; /* no target was named: all processes */
 	bool started;
 	bool stopped;
 	bool flip_asked;
-	u64 start_ns;	    /* CLOCK_MONOTONIC */
+	u64 start_ns; /* CLOCK_MONOTONIC */
 	u64 stop_ns;
 	u64 losses[LOSS_CNT];
 	u64 slow_checked_ns; /* when the targets' slow-down was last looked at */
+	u64 cpu_before_ns;   /* CPU time the targets had used at the start */
 	bool slow_told;
 	allocsnoop_log_fn log;
 	void *log_arg;

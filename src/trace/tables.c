@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Uploads unwind tables: filling a map through mmap is some seventy times faster than by system calls. */
+/* Uploads unwind tables: filling a map through mmap is some seventy times faster than by system
+ * calls. */
 #include "trace/tables.h"
 
 #include <errno.h>
@@ -48,18 +49,21 @@ static void tables__upload_rules(struct tables *t)
 {
 	u32 cnt = unwind_rules__cnt(&t->rules);
 
-	memcpy(&t->mapped[t->uploaded], &t->rules.rules[t->uploaded], (cnt - t->uploaded) * sizeof(*t->mapped));
+	memcpy(&t->mapped[t->uploaded], &t->rules.rules[t->uploaded],
+	       (cnt - t->uploaded) * sizeof(*t->mapped));
 	t->uploaded = cnt;
 }
 
-static int table__upload(struct tables *t, struct kernel *k, const union as_page *pages, u32 page_cnt, u32 slot)
+static int table__upload(struct tables *t, struct kernel *k, const union as_page *pages,
+			 u32 page_cnt, u32 slot)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP);
 	size_t size = (size_t)page_cnt * sizeof(*pages);
 	CLEANUP(fd__closep) int fd = -1;
 	void *to;
 
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "allocsnoop_rows", sizeof(u32), sizeof(*pages), page_cnt, &opts);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "allocsnoop_rows", sizeof(u32), sizeof(*pages),
+			    page_cnt, &opts);
 	if (fd < 0)
 		return fd;
 	to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -62,7 +62,8 @@ static void targets__remove(struct session *s, pid_t pid)
 
 static int target__attach_file(struct session *s, struct target *t, const struct traced_file *f)
 {
-	/* A thread that lives: of a process whose leader has ended, the leader's own task has no address space. */
+	/* A thread that lives: of a process whose leader has ended, the leader's own task has no
+	 * address space. */
 	pid_t task = s->launch ? t->pid : proc_task__live_thread(t->pid);
 	int err;
 
@@ -93,9 +94,11 @@ static int targets__attach_file(struct session *s, const struct traced_file *f)
 
 	if (!f->places.cnt)
 		return 0;
-	session__log(s, ALLOCSNOOP_DEBUG, "probing %zu functions of %s in '%s'", f->places.cnt, f->sites.allocator, f->path);
+	session__log(s, ALLOCSNOOP_DEBUG, "probing %zu functions of %s in '%s'", f->places.cnt,
+		     f->sites.allocator, f->path);
 	if (s->every) {
-		err = kernel__attach(&s->kernel, &s->all, f->fd_path, f->places.v, f->places.cnt, LINKS_ALL_PROCESSES);
+		err = kernel__attach(&s->kernel, &s->all, f->fd_path, f->places.v, f->places.cnt,
+				     LINKS_ALL_PROCESSES);
 		if (err)
 			s->losses[LOSS_ATTACH_FAILED] += f->places.cnt;
 		return err;
@@ -114,7 +117,8 @@ static int targets__attach_file(struct session *s, const struct traced_file *f)
 
 static void file__tell(struct session *s, const struct traced_file *f)
 {
-	session__log(s, ALLOCSNOOP_DEBUG, "file '%s': %zu allocator functions", f->path, f->places.cnt);
+	session__log(s, ALLOCSNOOP_DEBUG, "file '%s': %zu allocator functions", f->path,
+		     f->places.cnt);
 }
 
 struct scan {
@@ -159,7 +163,8 @@ static int targets__scan(struct session *s, pid_t pid, struct scan *scan)
 	int err;
 
 	*scan = (struct scan){ .s = s, .pid = pid };
-	err = kernel__each_mapping(&s->kernel, pid ? proc_task__live_thread(pid) : 0, scan__mapping, scan);
+	err = kernel__each_mapping(&s->kernel, pid ? proc_task__live_thread(pid) : 0, scan__mapping,
+				   scan);
 	return err ? err : scan->err;
 }
 
@@ -169,7 +174,8 @@ static void file__tell_no_allocator(struct session *s, struct traced_file *f)
 		return;
 	f->told = true;
 	session__log(s, ALLOCSNOOP_WARN, "no allocator symbols in '%s'%s", f->path,
-		     f->sites.has_symbols ? "" : ": it is stripped, so its allocations can't be seen");
+		     f->sites.has_symbols ? ""
+					  : ": it is stripped, so its allocations can't be seen");
 }
 
 void targets__map(struct session *s, const struct as_map_event *ev)
@@ -201,7 +207,10 @@ static int pid__check(pid_t id, struct proc_task *t)
 		return err;
 	}
 	if (t->kernel) {
-		err = err__fail(-EINVAL, "process %d ('%s') is a kernel thread: it has no user-space allocator", (int)id, t->comm);
+		err = err__fail(
+			-EINVAL,
+			"process %d ('%s') is a kernel thread: it has no user-space allocator",
+			(int)id, t->comm);
 		err__hint("choose a user process; ps -e shows kernel threads in [brackets]");
 		return err;
 	}
@@ -211,7 +220,8 @@ static int pid__check(pid_t id, struct proc_task *t)
 		return err;
 	}
 	if (proc_task__is_64bit(t->tgid) == 0) {
-		err = err__fail(-ENOTSUP, "process %d ('%s') is a 32-bit process: not traced", (int)id, t->comm);
+		err = err__fail(-ENOTSUP, "process %d ('%s') is a 32-bit process: not traced",
+				(int)id, t->comm);
 		err__hint("only 64-bit processes can be traced");
 		return err;
 	}
@@ -230,8 +240,9 @@ int targets__check(struct session *s, const pid_t *pids, size_t cnt)
 		if (err)
 			return err;
 		if (t.tgid != pids[i])
-			session__log(s, ALLOCSNOOP_WARN, "%d is a thread of process %d: tracing the process", (int)pids[i],
-				     (int)t.tgid);
+			session__log(s, ALLOCSNOOP_WARN,
+				     "%d is a thread of process %d: tracing the process",
+				     (int)pids[i], (int)t.tgid);
 		for (size_t j = 0; j < s->pids.cnt; j++)
 			twice |= s->pids.v[j] == t.tgid;
 		if (!twice)
@@ -281,7 +292,8 @@ int targets__attach_pids(struct session *s)
 		err = pid__attach(s, s->pids.v[i], &allocator);
 	if (err || allocator)
 		return err;
-	err = err__fail(-ENOENT, "nothing to trace: no process named by -p has an allocator with symbols");
+	err = err__fail(-ENOENT,
+			"nothing to trace: no process named by -p has an allocator with symbols");
 	err__hint("`allocsnoop list -p %d` shows what was looked at", (int)s->pids.v[0]);
 	return err;
 }
@@ -294,7 +306,8 @@ int targets__attach_every(struct session *s)
 	if (err && !s->files.site_cnt)
 		return err__fail(err, "cannot look at the processes' mappings: %s", strerror(-err));
 	if (!s->files.site_cnt)
-		return err__fail(-ENOENT, "no process on this machine has an allocator with symbols");
+		return err__fail(-ENOENT,
+				 "no process on this machine has an allocator with symbols");
 	return 0;
 }
 
@@ -308,7 +321,8 @@ static void launch__born(void *arg, pid_t pid, pid_t parent, bool shares_mm)
 	(void)parent;
 	pthread_mutex_lock(&s->lock);
 	t = targets__add(s, pid, AS_PROC_TARGET | AS_PROC_STOP);
-	/* Perf uprobes fire for whoever runs in the address space: a vfork child already has its parent's. */
+	/* Perf uprobes fire for whoever runs in the address space: a vfork child already has its
+	 * parent's. */
 	if (t && !(shares_mm && !s->kernel.use_multi))
 		target__attach(s, t);
 	pthread_mutex_unlock(&s->lock);
@@ -323,8 +337,8 @@ static void launch__exec(void *arg, pid_t pid, pid_t former)
 	pthread_mutex_lock(&s->lock);
 	t = targets__find(s, pid);
 	if (t && former != pid) {
-		/* The task that the probes were for is gone, and with it their address space; but a multi link would
-		 * still fire beside a new one. So the old ones end first, now. */
+		/* The task that the probes were for is gone, and with it their address space; but a
+		 * multi link would still fire beside a new one. So the old ones end first, now. */
 		links__close(&t->links);
 		t->attached = false;
 	}

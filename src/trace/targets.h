@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The processes of a session and their probes: every live target has probes in every known allocator. */
+/* The processes of a session and their probes: every live target has probes in every known
+ * allocator. */
 #ifndef TRACE_TARGETS_H
 #define TRACE_TARGETS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which calls are counted, as what, and how often: sizes and products, refused alignments, a call that an allocator
- * makes itself (nested), and loops that look like one.
+ * Which calls are counted, as what, and how often: sizes and products, refused alignments, a call
+ * that an allocator makes itself (nested), and loops that look like one.
  */
 #include "stage.h"
 #include "../unit/check.h"
@@ -16,7 +16,8 @@ static const u64 cookies[SITE_END] = {
 	[MALLOC] = COOKIE(MALLOC) | COOKIE_SIZE_ARG(1),
 	[CALLOC] = COOKIE(CALLOC) | COOKIE_SIZE_ARG(2) | COOKIE_COUNT_ARG(1),
 	[REALLOC] = COOKIE(REALLOC) | COOKIE_OLD_ARG(1) | COOKIE_SIZE_ARG(2) | AS_SITE_JUMPS,
-	[REALLOCARRAY] = COOKIE(REALLOCARRAY) | COOKIE_OLD_ARG(1) | COOKIE_COUNT_ARG(2) | COOKIE_SIZE_ARG(3) | AS_SITE_JUMPS,
+	[REALLOCARRAY] = COOKIE(REALLOCARRAY) | COOKIE_OLD_ARG(1) | COOKIE_COUNT_ARG(2) |
+			 COOKIE_SIZE_ARG(3) | AS_SITE_JUMPS,
 	[MEMALIGN] = COOKIE(MEMALIGN) | COOKIE_ALIGN_ARG(1) | COOKIE_SIZE_ARG(2) | AS_SITE_JUMPS,
 	[ALIGNED] = COOKIE(ALIGNED) | COOKIE_ALIGN_ARG(1) | COOKIE_SIZE_ARG(2),
 	[VALLOC] = COOKIE(VALLOC) | COOKIE_SIZE_ARG(1) | AS_SITE_JUMPS,
@@ -43,7 +44,9 @@ static void scene__init(void)
 
 static void call_at(u32 site, u64 sp, u64 a, u64 b, u64 c)
 {
-	struct pt_regs regs = { .ip = ALLOC_TEXT + site * 0x100, .sp = sp, .di = a, .si = b, .dx = c };
+	struct pt_regs regs = {
+		.ip = ALLOC_TEXT + site * 0x100, .sp = sp, .di = a, .si = b, .dx = c
+	};
 
 	stage__call(cookies[site], &regs);
 }
@@ -61,9 +64,10 @@ static void expect__sums(int line, u64 cnt, u64 bytes, u64 failed)
 	if (sum.cnt == cnt && sum.bytes == bytes && counted__failed() == failed)
 		return;
 	check_failures++;
-	fprintf(stderr, "%s:%d: %llu calls of %llu bytes and %llu failed, not %llu of %llu and %llu\n", __FILE__, line,
-		(long long)sum.cnt, (long long)sum.bytes, (long long)counted__failed(), (long long)cnt, (long long)bytes,
-		(long long)failed);
+	fprintf(stderr,
+		"%s:%d: %llu calls of %llu bytes and %llu failed, not %llu of %llu and %llu\n",
+		__FILE__, line, (long long)sum.cnt, (long long)sum.bytes,
+		(long long)counted__failed(), (long long)cnt, (long long)bytes, (long long)failed);
 }
 
 #define EXPECT(cnt, bytes, failed) expect__sums(__LINE__, cnt, bytes, failed)
@@ -89,8 +93,8 @@ static void sizes__test(void)
 	ONE(CALLOC, 0, ~0ull, 0, 1, 0, 0);
 	ONE(CALLOC, ~0ull, 0, 0, 1, 0, 0);
 	ONE(CALLOC, 1ull << 32, 1ull << 30, 0, 1, 1ull << 62, 0);
-	ONE(CALLOC, 1ull << 32, 1ull << 31, 0, 0, 0, 1); /* 2^63: a product, but no object */
-	ONE(CALLOC, 1ull << 32, 1ull << 32, 0, 0, 0, 1); /* 2^64 */
+	ONE(CALLOC, 1ull << 32, 1ull << 31, 0, 0, 0, 1);   /* 2^63: a product, but no object */
+	ONE(CALLOC, 1ull << 32, 1ull << 32, 0, 0, 0, 1);   /* 2^64 */
 	ONE(CALLOC, 3, 0x5555555555555556ull, 0, 0, 0, 1); /* 2^64 + 2 */
 	ONE(CALLOC, ~0ull, ~0ull, 0, 0, 0, 1);
 	ONE(CALLOC, 1, INT64_MAX, 0, 1, INT64_MAX, 0);
@@ -111,11 +115,13 @@ static void alignment__test(void)
 	static const struct {
 		u64 align;
 		bool ok;
-	} rows[] = { { 0, false }, { 1, false }, { 4, false },	{ 8, true },	      { 12, false },
-		     { 16, true }, { 24, false }, { 4096, true }, { 1ull << 63, true }, { ~0ull, false } };
+	} rows[] = { { 0, false },	   { 1, false },    { 4, false },  { 8, true },
+		     { 12, false },	   { 16, true },    { 24, false }, { 4096, true },
+		     { 1ull << 63, true }, { ~0ull, false } };
 
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
-		ONE(POSIX, STACK_LOW, rows[i].align, 100, rows[i].ok, rows[i].ok ? 100 : 0, !rows[i].ok);
+		ONE(POSIX, STACK_LOW, rows[i].align, 100, rows[i].ok, rows[i].ok ? 100 : 0,
+		    !rows[i].ok);
 	ONE(ALIGNED, 0, 100, 0, 1, 100, 0); /* memalign and its kind round alignments up */
 }
 
@@ -132,7 +138,8 @@ static void range__test(void)
 	/* A failed call is one whatever the range. */
 	call(MALLOC, ~0ull, 0, 0);
 	EXPECT(0, 0, 1);
-	/* A call below the range, which rounds up into it and jumps on: the program has asked for less. */
+	/* A call below the range, which rounds up into it and jumps on: the program has asked for
+	 * less. */
 	call(VALLOC, 90, 0, 0);
 	call(MEMALIGN, 4096, 100, 0);
 	EXPECT(0, 0, 1);
@@ -176,13 +183,15 @@ static void failed_jumps__test(void)
 	EXPECT(0, 0, 2);
 }
 
-/* One call site: the same stack pointer and return address, but no known jump or other arguments. */
+/* One call site: the same stack pointer and return address, but no known jump or other arguments.
+ */
 static void loops__test(void)
 {
 	scene__init();
 	for (u64 i = 0; i < 5; i++) {
 		call(REALLOC, 0x1000 + i * 16, 40, 0);
-		call(MALLOC, 40, 0, 0); /* realloc of a block isn't followed by a jump with no block */
+		call(MALLOC, 40, 0,
+		     0); /* realloc of a block isn't followed by a jump with no block */
 	}
 	EXPECT(10, 400, 0);
 	for (u32 i = 0; i < 5; i++) {
@@ -248,7 +257,8 @@ static void memo__test(void)
 		call(MALLOC, 50, 0, 0);
 		call(MALLOC, 50, 0, 0);
 	}
-	EXPECT(8, 400, 0); /* one jump arrives once: the second malloc of each round is the program's */
+	EXPECT(8, 400,
+	       0); /* one jump arrives once: the second malloc of each round is the program's */
 }
 
 /* With no room to note from where such calls come, every call looks. */
@@ -266,7 +276,8 @@ static void jumpers_full__test(void)
 	EXPECT(3, 150, 0);
 	epoch = table_epoch;
 	call(REALLOC, 0, 50, 0);
-	CHECK_EQ(table_epoch, epoch); /* the memos of all processes must not be thrown away at each call */
+	CHECK_EQ(table_epoch,
+		 epoch); /* the memos of all processes must not be thrown away at each call */
 }
 
 static void no_storage__test(void)
@@ -287,8 +298,8 @@ static void ranges__test(void)
 	static const struct {
 		u64 off; /* of the return address in the allocator's file */
 		bool inner;
-	} rows[] = { { 0x1100, false }, { 0x1101, true }, { 0x1200, true }, { 0x1201, false }, { 0x1300, false },
-		     { 0x1301, true },	{ 0x1400, true }, { 0x1401, false } };
+	} rows[] = { { 0x1100, false }, { 0x1101, true }, { 0x1200, true }, { 0x1201, false },
+		     { 0x1300, false }, { 0x1301, true }, { 0x1400, true }, { 0x1401, false } };
 
 	scene__init();
 	host_map__update(host_map__of(&ranges), &stage.alloc.hash, &r, BPF_ANY);

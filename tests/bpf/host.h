@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The BPF text on the host: includes bpf/allocsnoop.bpf.c with stand-ins for the kernel's helpers, so that tests run
- * the very lines that the kernel runs, under sanitizers, in situations a live system seldom has. What the kernel side
- * would find (tasks, mappings, user memory, a full ring) is in `host`, and is the test's to set.
+ * The BPF text on the host: includes bpf/allocsnoop.bpf.c with stand-ins for the kernel's helpers,
+ * so that tests run the very lines that the kernel runs, under sanitizers, in situations a live
+ * system seldom has. What the kernel side would find (tasks, mappings, user memory, a full ring) is
+ * in `host`, and is the test's to set.
  */
 #ifndef TESTS_BPF_HOST_H
 #define TESTS_BPF_HOST_H
@@ -51,10 +52,10 @@ struct host {
 	bool ring_full;
 	__u32 signal; /* last one sent */
 	int signal_err;
-	__u8 seq[4096]; /* what an iterator has written */
+	__u8 seq[4096] __attribute__((aligned(8))); /* what an iterator has written */
 	__u64 seq_size;
 	enum { CTIME_SEC, CTIME_OLD, CTIME_HIDDEN } ctime;
-	bool no_lock_seq; /* kernels before 6.13 */
+	bool no_lock_seq;      /* kernels before 6.13 */
 	void (*preempt)(void); /* called in every helper: something else may happen there */
 };
 
@@ -79,14 +80,14 @@ static inline void host__preempt(void)
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
-#define __noinline		    __attribute__((noinline))
-#define barrier()		    asm volatile("" ::: "memory")
-#define barrier_var(v)		    asm volatile("" : "+r"(v))
-#define BPF_KPROBE(name, ...)	    name(struct pt_regs *ctx, __VA_ARGS__)
-#define HOST_PICK(a, b, c, ...)	    c
-#define HOST_READ1(p, a)	    ((p)->a)
-#define HOST_READ2(p, a, b)	    ((p)->a->b)
-#define BPF_CORE_READ(p, ...)	    HOST_PICK(__VA_ARGS__, HOST_READ2, HOST_READ1)(p, __VA_ARGS__)
+#define __noinline		     __attribute__((noinline))
+#define barrier()		     asm volatile("" ::: "memory")
+#define barrier_var(v)		     asm volatile("" : "+r"(v))
+#define BPF_KPROBE(name, ...)	     name(struct pt_regs *ctx, __VA_ARGS__)
+#define HOST_PICK(a, b, c, ...)	     c
+#define HOST_READ1(p, a)	     ((p)->a)
+#define HOST_READ2(p, a, b)	     ((p)->a->b)
+#define BPF_CORE_READ(p, ...)	     HOST_PICK(__VA_ARGS__, HOST_READ2, HOST_READ1)(p, __VA_ARGS__)
 #define bpf_core_field_exists(field) host__has(#field)
 
 static inline bool host__has(const char *field)
@@ -116,7 +117,8 @@ static inline long bpf_map_delete_elem(void *map, const void *key)
 	return host_map__remove(host_map__of(map), key);
 }
 
-static inline void *bpf_task_storage_get(void *map, struct task_struct *task, const void *value, __u64 flags)
+static inline void *bpf_task_storage_get(void *map, struct task_struct *task, const void *value,
+					 __u64 flags)
 {
 	struct host_map *m = host_map__of(map);
 
@@ -159,7 +161,8 @@ static inline const __u8 *host__user(__u64 addr, __u64 size)
 	for (__u32 i = 0; i < host.memory_cnt; i++) {
 		const struct host_memory *m = &host.memory[i];
 
-		if (addr >= m->start && addr - m->start <= m->size && size <= m->size - (addr - m->start))
+		if (addr >= m->start && addr - m->start <= m->size &&
+		    size <= m->size - (addr - m->start))
 			return m->bytes + (addr - m->start);
 	}
 	return NULL;
@@ -198,14 +201,14 @@ static inline long host__find_vma(__u64 addr, struct vm_area_struct **vma)
 	return -ENOENT;
 }
 
-#define bpf_find_vma(task, addr, fn, arg, flags)                      \
-	({                                                            \
-		struct vm_area_struct *found_vma = NULL;              \
-		long found_err = host__find_vma(addr, &found_vma);    \
-								      \
-		if (!found_err)                                       \
-			fn(task, found_vma, arg);                     \
-		found_err;                                            \
+#define bpf_find_vma(task, addr, fn, arg, flags)                   \
+	({                                                         \
+		struct vm_area_struct *found_vma = NULL;           \
+		long found_err = host__find_vma(addr, &found_vma); \
+                                                                   \
+		if (!found_err)                                    \
+			fn(task, found_vma, arg);                  \
+		found_err;                                         \
 	})
 
 static inline struct task_struct *bpf_get_current_task_btf(void)
@@ -289,7 +292,8 @@ static inline void host__add_maps(void)
 	HOST_MAP(rule_cache);
 	HOST_MAP_OF_MAPS(tally);
 	HOST_MAP_OF_MAPS(tables);
-	host_map__add(&threads, "threads", BPF_MAP_TYPE_HASH, sizeof(void *), sizeof(*threads.value), 1u << 20);
+	host_map__add(&threads, "threads", BPF_MAP_TYPE_HASH, sizeof(void *),
+		      sizeof(*threads.value), 1u << 20);
 	host_map_text_cnt = host_map_cnt;
 }
 
@@ -349,11 +353,14 @@ static inline __u64 *host__add_memory(__u64 start, __u64 size)
 	return (__u64 *)(void *)m->bytes;
 }
 
-static inline void host__add_vma(__u64 start, __u64 end, __u64 pgoff, unsigned long flags, struct file *file)
+static inline void host__add_vma(__u64 start, __u64 end, __u64 pgoff, unsigned long flags,
+				 struct file *file)
 {
-	host.vma[host.vma_cnt++] = (struct vm_area_struct){
-		.vm_start = start, .vm_end = end, .vm_pgoff = pgoff, .vm_flags = flags, .vm_file = file
-	};
+	host.vma[host.vma_cnt++] = (struct vm_area_struct){ .vm_start = start,
+							    .vm_end = end,
+							    .vm_pgoff = pgoff,
+							    .vm_flags = flags,
+							    .vm_file = file };
 }
 
 static inline __u64 host__loss(__u32 which)
@@ -373,9 +380,9 @@ static inline __u64 host__losses(void)
 }
 
 /* SplitMix64: tests draw from their own, with fixed seeds. */
-static inline __u64 host__random(__u64 *state)
+static inline uint64_t host__random(uint64_t *state)
 {
-	__u64 z = *state += 0x9e3779b97f4a7c15ull;
+	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * BPF maps on the host. The BPF text's map objects are ordinary variables here; the first word of each (which a map
- * definition never uses as data) is made to point at its storage. Every element is an allocation of its own, so the
- * sanitizer sees an access beyond one.
+ * BPF maps on the host. The BPF text's map objects are ordinary variables here; the first word of
+ * each (which a map definition never uses as data) is made to point at its storage. Every element
+ * is an allocation of its own, so the sanitizer sees an access beyond one.
  */
 #ifndef TESTS_BPF_HOST_MAP_H
 #define TESTS_BPF_HOST_MAP_H
@@ -38,7 +38,8 @@ struct host_map {
 	struct host_node **bucket;
 	/* What a test may make go wrong. */
 	int fail; /* the next update fails with this, then it is 0 again */
-	void (*before_update)(struct host_map *m, const void *key, const void *value); /* called once */
+	void (*before_update)(struct host_map *m, const void *key,
+			      const void *value); /* called once */
 };
 
 static struct host_map host_maps[HOST_MAPS_MAX];
@@ -61,24 +62,28 @@ static inline bool host_map__is_array(const struct host_map *m)
 	return m->type == BPF_MAP_TYPE_ARRAY || m->type == BPF_MAP_TYPE_ARRAY_OF_MAPS;
 }
 
-static inline struct host_map *host_map__add(void *handle, const char *name, __u32 type, __u32 key_size,
-					     __u32 value_size, __u32 max)
+static inline struct host_map *host_map__add(void *handle, const char *name, __u32 type,
+					     __u32 key_size, __u32 value_size, __u32 max)
 {
 	struct host_map *m = &host_maps[host_map_cnt++];
 
 	if (host_map_cnt == HOST_MAPS_MAX)
 		abort();
-	*m = (struct host_map){ .name = name, .type = type, .key_size = key_size, .value_size = value_size };
+	*m = (struct host_map){
+		.name = name, .type = type, .key_size = key_size, .value_size = value_size
+	};
 	m->max = m->declared_max = max;
 	memcpy(handle, &m, sizeof(m));
 	return m;
 }
 
 #define HOST_NUM(field) (sizeof(*(field)) / sizeof(int)) /* back from __uint() */
-#define HOST_MAP(m)                                                                                              \
-	host_map__add(&(m), #m, HOST_NUM((m).type), sizeof(*(m).key), sizeof(*(m).value), HOST_NUM((m).max_entries))
-#define HOST_MAP_OF_MAPS(m) \
-	host_map__add(&(m), #m, HOST_NUM((m).type), sizeof(*(m).key), sizeof(void *), HOST_NUM((m).max_entries))
+#define HOST_MAP(m)                                                                       \
+	host_map__add(&(m), #m, HOST_NUM((m).type), sizeof(*(m).key), sizeof(*(m).value), \
+		      HOST_NUM((m).max_entries))
+#define HOST_MAP_OF_MAPS(m)                                                           \
+	host_map__add(&(m), #m, HOST_NUM((m).type), sizeof(*(m).key), sizeof(void *), \
+		      HOST_NUM((m).max_entries))
 
 static inline struct host_node **host_map__place(struct host_map *m, const void *key)
 {
@@ -133,7 +138,8 @@ static inline int host_map__remove(struct host_map *m, const void *key)
 	return 0;
 }
 
-/* The kernel's LRU evicts what hasn't been used for long; the first in, first out is one of its possible orders. */
+/* The kernel's LRU evicts what hasn't been used for long; the first in, first out is one of its
+ * possible orders. */
 static inline void host_map__evict(struct host_map *m)
 {
 	struct host_node *oldest = NULL;
@@ -166,7 +172,8 @@ static inline int host_map__insert(struct host_map *m, const void *key, const vo
 	return 0;
 }
 
-static inline int host_map__update(struct host_map *m, const void *key, const void *value, __u64 flags)
+static inline int host_map__update(struct host_map *m, const void *key, const void *value,
+				   __u64 flags)
 {
 	void (*hook)(struct host_map *, const void *, const void *) = m->before_update;
 	int fail = m->fail;

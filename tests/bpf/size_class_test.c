@@ -18,7 +18,7 @@ static __u32 class__last(void)
 
 static void edges__test(void)
 {
-	for (__u32 class = 0; class <= class__last(); class++) {
+	for (__u32 class = 0; class <= class__last(); class ++) {
 		CHECK_EQ(as_size_class(as_class_low(class)), class);
 		CHECK_EQ(as_size_class(class__high(class)), class);
 		CHECK(class__high(class) >= as_class_low(class));
@@ -27,10 +27,11 @@ static void edges__test(void)
 	}
 }
 
-/* At least 4 classes an octave, here 8: a class is never wider than an eighth of its lowest size. */
+/* At least 4 classes an octave, here 8: a class is never wider than an eighth of its lowest size.
+ */
 static void width__test(void)
 {
-	for (__u32 class = 16; class <= class__last(); class++) {
+	for (__u32 class = 16; class <= class__last(); class ++) {
 		__u64 low = as_class_low(class);
 
 		CHECK(class__high(class) - low + 1 <= low / 8);

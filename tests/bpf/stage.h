@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process to trace: its files with their unwind rows, its mappings, a stack, and hits of its probes; then what
- * user space would read of them.
+ * A process to trace: its files with their unwind rows, its mappings, a stack, and hits of its
+ * probes; then what user space would read of them.
  */
 #ifndef TESTS_BPF_STAGE_H
 #define TESTS_BPF_STAGE_H
@@ -63,7 +63,8 @@ static inline void stage_file__map(struct stage_file *f, u64 ino, u64 start, u64
 {
 	*f = (struct stage_file){ .start = start, .bias = (pgoff << 12) - start };
 	f->sb.s_dev = 0xfe00000;
-	f->inode = (struct inode){ .i_ino = ino, .i_sb = &f->sb, .ctime_sec = 1700000000 + (s64)ino };
+	f->inode =
+		(struct inode){ .i_ino = ino, .i_sb = &f->sb, .ctime_sec = 1700000000 + (s64)ino };
 	f->file.f_inode = &f->inode;
 	f->hash = stage_file__hash(f);
 	host__add_vma(start, start + size, pgoff, VM_EXEC, &f->file);
@@ -76,7 +77,8 @@ static inline void stage_file__set(struct stage_file *f, const struct as_file *t
 }
 
 /* Gives a file rows; they are laid out by the code that does so for real files. */
-static inline void stage_file__set_table(struct stage_file *f, u32 slot, const struct unwind_row *rows, u32 cnt)
+static inline void stage_file__set_table(struct stage_file *f, u32 slot,
+					 const struct unwind_row *rows, u32 cnt)
 {
 	struct unwind_table t = {};
 	struct as_file known = { .flags = AS_FILE_READY, .table = slot + 1 };
@@ -91,7 +93,8 @@ static inline void stage_file__set_table(struct stage_file *f, u32 slot, const s
 	}
 	if (unwind_table__pack(&t, &pages_made, &page_cnt, &known.chunk_cnt, known.first))
 		abort();
-	m = host_map__add(inner, "table", BPF_MAP_TYPE_ARRAY, sizeof(u32), sizeof(*pages_made), page_cnt);
+	m = host_map__add(inner, "table", BPF_MAP_TYPE_ARRAY, sizeof(u32), sizeof(*pages_made),
+			  page_cnt);
 	for (u32 i = 0; i < page_cnt; i++)
 		host_map__update(m, &i, &pages_made[i], BPF_ANY);
 	free(pages_made);
@@ -122,8 +125,10 @@ static inline void stage__init(void)
 						{ .cfa_kind = AS_CFA_UNSUPPORTED } };
 
 	host__reset();
-	stage = (struct stage){ .task = { .pid = 101, .tgid = 100, .start_boottime = 5000, .self_exec_id = 1 },
-				.mm = { .lock_seq = 2 } };
+	stage = (struct stage){
+		.task = { .pid = 101, .tgid = 100, .start_boottime = 5000, .self_exec_id = 1 },
+		.mm = { .lock_seq = 2 }
+	};
 	stage.task.group_leader = &stage.task;
 	stage.task.mm = &stage.mm;
 	strcpy(stage.task.comm, "program");
@@ -138,7 +143,7 @@ static inline void stage__init(void)
 
 /* ---- cookies ---- */
 
-#define COOKIE(site)	((u64)(site) << 32)
+#define COOKIE(site)	    ((u64)(site) << 32)
 #define COOKIE_SIZE_ARG(n)  ((u64)(n))
 #define COOKIE_COUNT_ARG(n) ((u64)(n) << 3)
 #define COOKIE_OLD_ARG(n)   ((u64)(n) << 6)
@@ -236,7 +241,8 @@ static inline u64 counted__failed(void)
 	u64 sum = 0;
 
 	for (u32 i = 0; i < host_map__of(&counters)->max; i++)
-		sum += ((struct as_counters *)host_map__lookup(host_map__of(&counters), &i))->failed;
+		sum += ((struct as_counters *)host_map__lookup(host_map__of(&counters), &i))
+			       ->failed;
 	return sum;
 }
 

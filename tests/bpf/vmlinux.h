@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Kernel objects as tests build them: stands where vmlinux/vmlinux.h does in the BPF build. The shapes that i_ctime and
- * mm_lock_seq had in different kernels lie side by side, so that reading the wrong one gives a wrong answer.
+ * Kernel objects as tests build them: stands where vmlinux/vmlinux.h does in the BPF build. The
+ * shapes that i_ctime and mm_lock_seq had in different kernels lie side by side, so that reading
+ * the wrong one gives a wrong answer.
  */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__

@@ -5,32 +5,38 @@
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 
-# They start while the tracer runs, and stand at their gates for a moment: without a target nobody stops
-# a process until its files are known, so one that lives for a millisecond only may stay without names.
-two_programs() {
-	gated "$WORK/api_matrix"
-	release
-	finish "$TARGET"
-	cp "$TARGET_OUT" "$TMP/one"
-	gated "$WORK/cxx_family"
-	release
-	finish "$TARGET"
-	cp "$TARGET_OUT" "$TMP/two"
+# They start while the tracer runs, and stand at their gates until it knows their files: without a target nobody
+# stops a process for that, so one that lives for a millisecond only may stay without names.
+known() { # FILE
+	grep -q "file '.*/$1'" "$LOG"
 }
 
-attach "$TMP/all.json"
-two_programs
+one_program() { # NAME OUT
+	gated "$WORK/$1"
+	until_true 30 known "$1"
+	release
+	finish "$TARGET"
+	cp "$TARGET_OUT" "$2"
+}
+
+two_programs() { # LOG
+	LOG=$1
+	one_program api_matrix "$TMP/one"
+	one_program cxx_family "$TMP/two"
+}
+
+attach "$TMP/all.json" -v
+two_programs "$TMP/all.json.err"
 stop_snoop "$TMP/all.json"
 grep -v total "$TMP/one" >"$TMP/truth"
 COMM=api_matrix as_expected "$TMP/all.json" "$TMP/truth"
 COMM=cxx_family as_expected "$TMP/all.json" "$TMP/two"
 is_same "allocsnoop in its own report" "$(ask "$TMP/all.json" '
-	[(.processes[], .stacks[]) | select(.comm | startswith("allocsnoop"))] + [.processes[] | select(.pid == $own)] | length' \
-	--argjson own "$SNOOP_PID")" 0
+	[(.processes[], .stacks[]) | select(.pid == $own)] | length' --argjson own "$SNOOP_PID")" 0
 
 # It ends by itself.
-attach "$TMP/short.json" -d 2s
-two_programs
+attach "$TMP/short.json" -v -d 2s
+two_programs "$TMP/short.json.err"
 attached_done "$TMP/short.json"
 COMM=api_matrix as_expected "$TMP/short.json" "$TMP/truth"
 COMM=cxx_family as_expected "$TMP/short.json" "$TMP/two"

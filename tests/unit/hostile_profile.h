@@ -109,9 +109,9 @@ static inline void add_plain_rows(struct allocsnoop_profile *p)
 	in->inlined = true;
 	add_row(p, 12, "rec", 7, 10, 1000,
 		FRAMES(m, op, in, frame(p, "main", "/opt/prog", 0x1), odd));
-	/* Other files with the same names: another stack, the same folded line. */
+	/* The same functions in another file: another stack, the same folded line. */
 	add_row(p, 14, "rec", 8, 1, 1000,
-		FRAMES(m, op, in, frame(p, "main", "/opt/prog", 0x2), odd));
+		FRAMES(m, op, in, frame(p, "main", "/opt/copy", 0x1), odd));
 	s = add_row(p, 14, "rec", 9, 1, 12, FRAMES(frame(p, "pool get 12", "/opt/prog", 0x9), in));
 	s->allocator = arena__intern(&p->arena, "pool get 12");
 	s->type = arena__intern(&p->arena, "struct \"node\"");

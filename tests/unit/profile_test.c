@@ -93,6 +93,82 @@ static void test_by_stack(void)
 	profile__free(p);
 }
 
+/* Names decide, not places: calls from several places in one function are one row. */
+static void test_call_offsets(void)
+{
+	static const enum allocsnoop_by views[] = { ALLOCSNOOP_BY_STACK, ALLOCSNOOP_BY_PROCESS };
+	struct allocsnoop_profile *p = profile__new(), *g;
+	const struct allocsnoop_frame *m = frame(p, "malloc", "libc", 1);
+	const struct allocsnoop_frame *root = frame(p, "main", "/opt/prog", 0x10);
+	const struct allocsnoop_sample *s;
+
+	add_row(p, 1, "x", 1, 2, 20, FRAMES(m, frame(p, "f", "/opt/prog", 0x100), root));
+	add_row(p, 1, "x", 2, 1, 5, FRAMES(m, frame(p, "f", "/opt/prog", 0x120), root));
+	add_row(p, 1, "x", 2, 1, 7,
+		FRAMES(m, frame(p, "f", "/opt/prog", 0x120), frame(p, "main", "/opt/prog", 0x99)));
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
+		g = profile__group(p, views[i]);
+		CHECK_EQ(g->samples.cnt, 1);
+		s = &g->samples.v[0];
+		CHECK_EQ(s->alloc_count, 4);
+		CHECK_EQ(s->alloc_bytes, 32);
+		CHECK_EQ(s->stack_id, 0); /* of neither stack */
+		CHECK_EQ(s->frame_cnt, 3);
+		CHECK_EQ(s->pid, 1);
+		CHECK_EQ(s->pid_cnt, 1);
+		CHECK_STR(s->frames[1]->function, "f");
+		profile__free(g);
+	}
+	profile__free(p);
+}
+
+static struct allocsnoop_sample *add_place(struct allocsnoop_profile *p,
+					   const struct allocsnoop_frame *leaf,
+					   struct allocsnoop_frame place)
+{
+	struct allocsnoop_frame *f = (void *)frame(p, place.function, place.module, place.offset);
+
+	f->file = place.file ? arena__intern(&p->arena, place.file) : NULL;
+	f->line = place.line;
+	f->inlined = place.inlined;
+	return add_row(p, 1, "x", 7, 1, 1, FRAMES(leaf, f));
+}
+
+/* What a reader can see keeps two stacks apart; without a file he sees the address. */
+static void test_stacks_apart(void)
+{
+	static const struct allocsnoop_frame places[] = {
+		{ .function = "f", .module = "/opt/prog", .offset = 1 },
+		{ .function = "g", .module = "/opt/prog", .offset = 1 },
+		{ .function = "f", .module = "/opt/copy", .offset = 1 },
+		{ .function = "f", .module = "/opt/prog", .offset = 1, .file = "a.c" },
+		{ .function = "f", .module = "/opt/prog", .offset = 1, .file = "a.c", .line = 1 },
+		{ .function = "f", .module = "/opt/prog", .offset = 1, .file = "a.c", .line = 2 },
+		{ .function = "f", .module = "/opt/prog", .offset = 1, .file = "b.c", .line = 1 },
+		{ .function = "f", .module = "/opt/prog", .offset = 1, .inlined = true },
+		{ .function = "", .module = "", .offset = 0x7f0000001000 },
+		{ .function = "", .module = "", .offset = 0x7f0000002000 },
+	};
+	struct allocsnoop_profile *p = profile__new(), *g;
+	const struct allocsnoop_frame *m = frame(p, "malloc", "libc", 1);
+	const struct allocsnoop_frame *f = frame(p, "f", "/opt/prog", 1);
+	size_t cnt = ARRAY_SIZE(places);
+
+	for (size_t i = 0; i < 2 * cnt; i++)
+		add_place(p, m, places[i % cnt]);
+	end_row(add_place(p, m, places[0]), ALLOCSNOOP_TRUNCATED);
+	add_place(p, m, places[0])->allocator = arena__intern(&p->arena, "calloc");
+	add_place(p, m, places[0])->comm = arena__intern(&p->arena, "y");
+	add_row(p, 1, "x", 7, 1, 1, FRAMES(m, f, f));
+	add_row(p, 1, "x", 7, 1, 1, FRAMES(m));
+	g = profile__group(p, ALLOCSNOOP_BY_STACK);
+	CHECK_EQ(g->samples.cnt, cnt + 5);
+	for (size_t i = 0; i < g->samples.cnt; i++)
+		CHECK_EQ(g->samples.v[i].alloc_count, i < cnt ? 2 : 1);
+	profile__free(g);
+	profile__free(p);
+}
+
 /* The caller is the one behind operator new. */
 static void test_by_function(void)
 {
@@ -150,6 +226,16 @@ static u64 random_u64(u64 *state)
 	return *state >> 33;
 }
 
+/* A frame of the n-th function, at some place in it. */
+static const struct allocsnoop_frame *numbered(struct allocsnoop_profile *p, u64 n, u64 place)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "f%" PRIu64, n);
+	return frame(p, name, "/opt/prog", place);
+}
+
+/* The stack id is the number of its only caller. */
 static struct allocsnoop_profile *random_profile(size_t rows, u32 stacks)
 {
 	static const char *const comms[] = { "a", "b", "c" };
@@ -162,7 +248,7 @@ static struct allocsnoop_profile *random_profile(size_t rows, u32 stacks)
 		u32 pid = 1 + (u32)(random_u64(&seed) % 5);
 
 		add_row(p, pid, comms[random_u64(&seed) % 3], id, 1 + random_u64(&seed) % 9,
-			random_u64(&seed) % 1000, FRAMES(m));
+			random_u64(&seed) % 1000, FRAMES(m, numbered(p, id, i)));
 	}
 	profile__finish(p);
 	return p;
@@ -209,7 +295,7 @@ static void test_many(void)
 	const struct allocsnoop_frame *m = frame(p, "malloc", "libc", 1);
 
 	for (u64 i = 0; i < 200000; i++)
-		add_row(p, 1, "x", i % 100000, 1, i, FRAMES(m));
+		add_row(p, 1, "x", i, 1, i, FRAMES(m, numbered(p, i % 100000, i)));
 	g = profile__group(p, ALLOCSNOOP_BY_STACK);
 	CHECK_EQ(g->samples.cnt, 100000);
 	profile__sort(g, ALLOCSNOOP_ALLOC_BYTES);
@@ -255,6 +341,8 @@ int main(void)
 	test_build();
 	test_standard_error();
 	test_by_stack();
+	test_call_offsets();
+	test_stacks_apart();
 	test_by_function();
 	test_by_size();
 	test_sums();

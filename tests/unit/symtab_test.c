@@ -134,19 +134,19 @@ static void check_against_nm(const char *path, const char *options, size_t least
 	nm__free(&nm);
 }
 
-static u64 sym_addr(const char *name)
+static u64 sym_addr(const char *file, const char *name)
 {
 	char cmd[256];
 	u64 addr = 0;
 	FILE *f;
 
-	snprintf(cmd, sizeof(cmd), "nm %s/lib.so | sed -n 's/ . %s$//p'", fixture_dir, name);
+	snprintf(cmd, sizeof(cmd), "nm %s/%s | sed -n 's/ . %s$//p'", fixture_dir, file, name);
 	f = popen(cmd, "r");
 	if (!f || fscanf(f, "%" SCNx64, &addr) != 1)
 		CHECK(!"nm knows the symbol");
 	if (f)
 		pclose(f);
-	return addr; /* in this small file .text has equal addresses and offsets */
+	return addr; /* in these small files .text has equal addresses and offsets */
 }
 
 static void check_found(const struct elf_symtab *t, u64 off, const char *want)
@@ -159,10 +159,10 @@ static void check_found(const struct elf_symtab *t, u64 off, const char *want)
 /* Nested, unsized and aliased symbols; nothing gets a name it doesn't have. */
 static void rules(const struct elf_symtab *t)
 {
-	u64 outer = sym_addr("outer_asm"), inner = sym_addr("inner_asm");
-	u64 unsized = sym_addr("unsized_asm");
+	u64 outer = sym_addr("lib.so", "outer_asm"), inner = sym_addr("lib.so", "inner_asm");
+	u64 unsized = sym_addr("lib.so", "unsized_asm");
 
-	check_found(t, sym_addr("visible"), "visible"); /* not __visible, _v or weak */
+	check_found(t, sym_addr("lib.so", "visible"), "visible"); /* not __visible, _v or weak */
 	check_found(t, outer, "outer_asm");
 	check_found(t, inner - 1, "outer_asm");
 	check_found(t, inner, "inner_asm");
@@ -226,6 +226,38 @@ static void small_file(void)
 	CHECK_EQ(seen.dynamic, 4);
 	CHECK_EQ(elf_symtab__each(&img, stop, &calls), 42);
 	CHECK_EQ(calls, 1);
+	elf_symtab__free(&t);
+	elf_image__close(&img);
+}
+
+/*
+ * Which alias names an address. glibc's strdup is a weak alias of __strdup: binding comes after
+ * underscores, yet a local name is never better than one that others can call.
+ */
+static void aliases(void)
+{
+	static const char *const want[] = { "plain", "__shared", "both" };
+	CLEANUP(fd__closep) int fd = -1;
+	struct elf_symtab t;
+	struct elf_image img;
+	char path[128];
+
+	if (fixture__run("echo '#define A(x, y) __attribute__((x, alias(#y)))' > a.c && "
+			 "echo 'int __plain(int n) { return n; }' >> a.c && "
+			 "echo 'int plain(int) A(weak, __plain);' >> a.c && "
+			 "echo 'int __shared(int n) { return n + 1; }' >> a.c && "
+			 "echo 'static int own(int) A(used, __shared);' >> a.c && "
+			 "echo 'int both(int n) { return n + 2; }' >> a.c && "
+			 "echo 'int bot(int) A(weak, both);' >> a.c && "
+			 "gcc -O1 -shared -fPIC -o a.so a.c && nm a.so > a.nm && "
+			 "grep -q ' W plain' a.nm && grep -q ' t own' a.nm"))
+		CHECK(!"compiles");
+	snprintf(path, sizeof(path), "%s/a.so", fixture_dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK_EQ(elf_image__open(&img, fd), 0);
+	CHECK_EQ(elf_symtab__read(&t, &img), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+		check_found(&t, sym_addr("a.so", want[i]), want[i]);
 	elf_symtab__free(&t);
 	elf_image__close(&img);
 }
@@ -297,6 +329,7 @@ int main(void)
 	snprintf(path, sizeof(path), "/proc/%d/exe", getpid());
 	check_against_nm(path, "", 20);
 	small_file();
+	aliases();
 	versions();
 	speed("/lib/x86_64-linux-gnu/libc.so.6");
 	fixture__remove();

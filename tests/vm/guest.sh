@@ -82,8 +82,8 @@ fi
 by_command matrix api_matrix
 by_pid matrix_pid api_matrix
 by_command threads8 threads8
-unharmed fork /work/launch_tree fork 20
-unharmed vfork /work/launch_tree vfork 20
-unharmed spawn /work/launch_tree spawn 20
+unharmed fork /work/launch_tree fork 5
+unharmed vfork /work/launch_tree vfork 5
+unharmed spawn /work/launch_tree spawn 5
 unharmed threads /work/launch_threads join 20
 unharmed exec-by-thread /work/launch_threads exec 3

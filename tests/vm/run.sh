@@ -11,7 +11,7 @@ need qemu-system-x86_64 busybox cpio dpkg-deb jq
 VM=$BUILD/vm
 ROOT=$TMP/root
 LOG=$VM/serial.log
-LIMIT=${VM_TIMEOUT:-420} # seconds; about 20 of them are the boot
+LIMIT=${VM_TIMEOUT:-180} # seconds; half a minute is needed where nothing else runs
 WORKLOADS=(api_matrix threads8 launch_tree launch_threads)
 failures=0
 mkdir -p "$VM"
