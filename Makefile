@@ -61,7 +61,7 @@ UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
 WORK_BIN := $(WORK_SRC:%.c=$(BUILD)/%) $(WORK_CXX:%.cc=$(BUILD)/%)
 SKEL     := $(BUILD)/gen/allocsnoop.skel.h
 
-.PHONY: all check check-vm demo bench deps deps-check deps-bench install uninstall lint format clean help tests need-root
+.PHONY: all check check-vm demo bench fuzz deps deps-check deps-bench install uninstall lint format clean help tests need-root
 
 all: $(BUILD)/allocsnoop $(BUILD)/liballocsnoop.a $(BUILD)/liballocsnoop.so $(BUILD)/allocsnoop.pc $(BUILD)/allocsnoop.1
 
@@ -171,6 +171,9 @@ check-vm: need-root deps-check
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@tests/vm/run.sh
 
+fuzz: need-root deps-check
+	@BUILD=$(BUILD) tests/fuzz/run.sh 600
+
 bench: need-root deps-bench
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@tests/bench/run.sh
@@ -183,7 +186,7 @@ demo: need-root deps
 DEPS := gcc g++ make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev libcapstone-dev \
 	libjansson-dev zlib1g-dev libc6-dev binutils sqlite3
 DEPS_CHECK := $(DEPS) jq git perl python3 python3.11 valgrind gdb strace musl-tools libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 \
-	libgc1 qemu-system-x86 cpio busybox-static kmod procps util-linux passwd clang-format cppcheck
+	libgc1 qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales kmod procps util-linux passwd clang-format cppcheck
 DEPS_BENCH := $(DEPS_CHECK) bpftrace linux-perf
 
 deps: PKGS = $(DEPS)
@@ -198,7 +201,8 @@ need-root:
 	@[ -n "$(ROOT)" ] || { echo "make $(or $(MAKECMDGOALS),all): installing packages and tracing need root: run it as root or with sudo" >&2; exit 1; }
 
 # ---- the rest ----
-FORMATTED = $(wildcard include/*.h bpf/*.[ch] vmlinux/*.h src/*.c src/*/*.[ch] tests/*/*.[ch] tests/*/*.cc)
+FORMATTED = $(wildcard include/*.h bpf/*.[ch] vmlinux/*.h src/*.[ch] src/*/*.[ch] tests/*/*.[ch] tests/*/*.cc \
+	      tests/*/*/*.[ch])
 
 lint:
 	@clang-format --dry-run -Werror $(FORMATTED)
@@ -217,6 +221,7 @@ help:
 		'make          build $(BUILD)/allocsnoop and $(BUILD)/liballocsnoop.{a,so}' \
 		'make install  PREFIX=/usr/local DESTDIR=   (also: uninstall)' \
 		'make bench    what tracing costs, beside other tools, in one run (root)' \
+		'make fuzz     ten minutes of hostile unwind sections' \
 		'make check-vm the main job under a 6.1 kernel in an emulated machine (root)' \
 		'make deps     only install what building needs (root)' \
 		'make lint     format, include rules, static checks;  make format  applies the format' \

@@ -145,9 +145,8 @@ struct as_ranges {
 #define AS_CFA_DEREF_RBP 3 /* CFA = *(rbp + cfa_off) + aux (GCC's DRAP in AVX code) */
 #define AS_CFA_DEREF_RSP 4 /* CFA = *(rsp + cfa_off) + aux */
 #define AS_CFA_PLT	 5 /* CFA = rsp + 8 + ((rip & 15) >= aux ? 8 : 0) */
-#define AS_CFA_SIGFRAME                                                                          \
-	6 /* registers lie in the ucontext at rsp (x86-64: rt_sigframe after its return address) \
-	   */
+/* Registers lie in the ucontext at rsp (x86-64: rt_sigframe after its return address). */
+#define AS_CFA_SIGFRAME	   6
 #define AS_CFA_END	   7 /* the return address is undefined: outermost frame */
 #define AS_CFA_UNSUPPORTED 8
 

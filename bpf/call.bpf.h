@@ -15,9 +15,8 @@ struct call {
 };
 
 #define CALL_TAKEN 0
-#define CALL_FAILED                                                                                \
-	1 /* larger than any object (PTRDIFF_MAX), an overflowing product, an impossible alignment \
-	   */
+/* Larger than any object (PTRDIFF_MAX), an overflowing product, or an impossible alignment. */
+#define CALL_FAILED   1
 #define CALL_FILTERED 2
 
 /*
@@ -213,6 +212,8 @@ static __noinline bool call__walk(struct call *c, struct as_slot *s, __u32 slot,
 	if (s->now.may_be_jumped_to && call__was_jumped_to(c, bpf_get_current_task_btf(), w->ip))
 		return false;
 	walk__rest(w, slot);
+	if (!w->depth) /* not even the probed function: no other site's stack may look the same */
+		w->hash = hash__mix(s->proc, ctx->ip);
 	w->hash = hash__mix(w->hash, w->end);
 	w->hash += !w->hash; /* 0 says "lost" */
 	sum_key = call__key(c, w->hash, s->proc);

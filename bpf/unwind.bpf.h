@@ -70,18 +70,36 @@ static __always_inline bool walk__read(struct walk *w, struct as_slot *s, __u64 
 	return false;
 }
 
+/* Does a call end right before ra? E8 rel32, or FF /2 with its operand in 2 to 7 bytes (Intel SDM,
+ * CALL). */
+static __always_inline bool walk__follows_call(__u64 ra)
+{
+	__u8 code[8];
+
+	if (bpf_probe_read_user(code, sizeof(code), (void *)(ra - sizeof(code))))
+		return false;
+	if (code[3] == 0xe8)
+		return true;
+	for (int len = 2; len < 8; len++) {
+		if (code[8 - len] == 0xff && (code[9 - len] & 0x38) == 0x10)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Code without rows: follow the frame pointer, but only where it can be one: aligned, above the
- * stack pointer and inside the stack's mapping. A read that faults costs as much as the probe's
- * trap.
+ * stack pointer, inside the stack's mapping, and with the address after a call beside it (code
+ * without frame pointers keeps anything in rbp). A read that faults costs as much as the probe's
+ * trap. `end` is how the walk ends where it can't be.
  */
-static __always_inline void walk__frame_pointer(struct walk *w, struct as_slot *s)
+static __always_inline void walk__frame_pointer(struct walk *w, struct as_slot *s, __u32 end)
 {
 	struct as_mapping *stack;
 	__u64 at = walk__bp(w, s), bp, ra;
 	long err;
 
-	w->end = w->m.file ? AS_END_NO_TABLE : AS_END_ANONYMOUS;
+	w->end = end;
 	if (at < w->sp || at & 7)
 		return;
 	err = mapping__find(s, w->sp, &stack);
@@ -91,7 +109,9 @@ static __always_inline void walk__frame_pointer(struct walk *w, struct as_slot *
 	}
 	if (at > stack->end - 2 * REGS_WORD)
 		return;
-	if (!walk__read(w, s, at, &bp) || !walk__read(w, s, at + REGS_WORD, &ra) || !ra)
+	if (!walk__read(w, s, at, &bp) || !walk__read(w, s, at + REGS_WORD, &ra))
+		return;
+	if (!ra || !walk__follows_call(ra))
 		return;
 	w->end = WALK_NOT_DONE;
 	w->own_bp = 0;
@@ -136,9 +156,6 @@ static __always_inline __u64 walk__cfa(struct walk *w, struct as_slot *s, const 
 		return w->sp + 8 + ((w->ip & 15) >= r->aux ? 8 : 0);
 	case AS_CFA_END:
 		w->end = AS_END_COMPLETE;
-		return 0;
-	case AS_CFA_GAP:
-		w->end = AS_END_GAP;
 		return 0;
 	default:
 		w->end = AS_END_UNSUPPORTED;
@@ -190,19 +207,24 @@ __noinline int walk__step(__u32 slot)
 	struct as_slot *s = bpf_map_lookup_elem(&slots, &slot);
 	struct as_rule *r;
 	struct walk *w;
-	__u32 rule;
+	__u32 rule, end;
 
 	if (!s)
 		return 0;
 	w = &s->walk;
-	if (!w->m.table) {
-		walk__frame_pointer(w, s);
-		return 0;
+	end = w->m.file ? AS_END_NO_TABLE : AS_END_ANONYMOUS;
+	if (w->m.table) {
+		rule = rows__rule(&w->m, w->ip - !w->exact + w->m.bias);
+		r = bpf_map_lookup_elem(&rules, &rule);
+		if (!r)
+			return 0;
+		if (r->cfa_kind != AS_CFA_GAP) {
+			walk__by_rule(w, s, r);
+			return 0;
+		}
+		end = AS_END_GAP;
 	}
-	rule = rows__rule(&w->m, w->ip - !w->exact + w->m.bias);
-	r = bpf_map_lookup_elem(&rules, &rule);
-	if (r)
-		walk__by_rule(w, s, r);
+	walk__frame_pointer(w, s, end);
 	return 0;
 }
 

@@ -53,11 +53,13 @@ run_one() { # NAME PROGRAM [ARGUMENT]
 }
 
 shopt -s nullglob
-for program in "$BUILD"/tests/unit/*_test "$BUILD"/tests/bpf/*_test tests/e2e/*.sh; do
+for program in "$BUILD"/tests/unit/*_test "$BUILD"/tests/bpf/*_test tests/e2e/*.sh tests/fuzz/run.sh tests/vm/run.sh; do
 	name=${program#"$BUILD"/}
 	name=${name#tests/}
 	name=${name%.sh}
 	[[ -z $pattern || $name == $pattern || $name == *"$pattern"* ]] || continue
+	limit=${TEST_TIMEOUT:-120}
+	[ "$name" != vm/run ] || limit=${TEST_TIMEOUT:-240}
 	case $program in
 	*.sh) run_one "$name" bash "$program" ;;
 	*) run_one "$name" "$program" ;;

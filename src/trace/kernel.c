@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "trace/selftest.h"
 
+#define KPROBE_PATH	    "/sys/bus/event_source/devices/kprobe" /* there with CONFIG_KPROBE_EVENTS */
 #define BTF_PATH	    "/sys/kernel/btf/vmlinux"
 #define RING_SIZE	    (16u << 20) /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
 #define TALLY_ROWS	    (128u << 10)
@@ -142,6 +143,10 @@ static int kernel__load(struct kernel *k)
 	/* One of the two is enough, and verifying takes 0.1 s. */
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_callm, k->use_multi);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_call, !k->use_multi);
+	k->kprobes = !access(KPROBE_PATH, F_OK);
+	bpf_program__set_autoload(k->skel->progs.allocsnoop_map, k->kprobes);
+	bpf_program__set_autoload(k->skel->progs.allocsnoop_mmap, !k->kprobes);
+	bpf_program__set_autoload(k->skel->progs.allocsnoop_exec, !k->kprobes);
 	err = allocsnoop_bpf__load(k->skel);
 	if (!err)
 		return 0;
@@ -225,20 +230,19 @@ static const char *const map_hooks[] = { "perf_event_mmap", "uprobe_mmap" };
 int kernel__watch_maps(struct kernel *k)
 {
 	libbpf_print_fn_t before = libbpf_set_print(libbpf__listen);
+	struct allocsnoop_bpf *s = k->skel;
 	struct bpf_link *link = NULL;
 	int err;
 
-	for (size_t i = 0; i < ARRAY_SIZE(map_hooks) && !link; i++)
-		link = bpf_program__attach_kprobe(k->skel->progs.allocsnoop_map, false,
-						  map_hooks[i]);
-	if (!link) {
-		link = bpf_program__attach(k->skel->progs.allocsnoop_mmap);
-		k->skel->links.allocsnoop_exec =
-			bpf_program__attach(k->skel->progs.allocsnoop_exec);
+	for (size_t i = 0; i < ARRAY_SIZE(map_hooks) && !link && k->kprobes; i++)
+		link = bpf_program__attach_kprobe(s->progs.allocsnoop_map, false, map_hooks[i]);
+	if (!k->kprobes) {
+		link = bpf_program__attach(s->progs.allocsnoop_mmap);
+		s->links.allocsnoop_exec = bpf_program__attach(s->progs.allocsnoop_exec);
 	}
 	err = link ? 0 : -errno;
 	libbpf_set_print(before);
-	k->skel->links.allocsnoop_map = link; /* destroyed with the skeleton */
+	s->links.allocsnoop_map = link; /* destroyed with the skeleton */
 	if (err) {
 		err__fail(err, "cannot watch for new mappings: %s", strerror(-err));
 		err__hint("a kernel with CONFIG_KPROBES=y or CONFIG_FTRACE_SYSCALLS=y is needed, "

@@ -30,6 +30,7 @@ struct kernel {
 	bool multi;	/* uprobe_multi links work */
 	bool multi_pid; /* ... and limited to one process they fire in all its threads, and only
 			   there */
+	bool kprobes;	/* else new mappings are seen by tracepoints */
 	bool use_multi; /* what this session's probes are */
 	u64 hit_ns;	/* what one hit costs the target here, program included; 0 unknown */
 	struct rlimit nofile; /* the limit before it was raised: what COMMAND shall have */

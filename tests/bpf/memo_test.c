@@ -147,16 +147,23 @@ static bool model__up(struct model *m, struct regs *r, u64 ip, u64 sp, u64 bp)
 	return model__frame(m, ip, ip - 1);
 }
 
-static bool model__by_rbp(struct model *m, struct regs *r, bool has_file)
+/* Text of the program is all E8 here, so every address in it follows a call; elsewhere there is no
+ * text to read. */
+static bool model__follows_call(u64 ra)
+{
+	return host__user(ra - 8, 8) && ra - 8 >= APP_TEXT && ra <= APP_TEXT + TEXT_SIZE;
+}
+
+static bool model__by_rbp(struct model *m, struct regs *r, u32 end)
 {
 	const struct vm_area_struct *stack_vma = model__vma(r->sp);
 	u64 bp, ra;
 
-	m->end = has_file ? AS_END_NO_TABLE : AS_END_ANONYMOUS;
+	m->end = end;
 	if (r->bp < r->sp || r->bp & 7 || !stack_vma || r->bp >= stack_vma->vm_end - 15)
 		return false;
 	return model__read(m, r->bp, &bp) && model__read(m, r->bp + 8, &ra) && ra &&
-	       model__up(m, r, ra, r->bp + 16, bp);
+	       model__follows_call(ra) && model__up(m, r, ra, r->bp + 16, bp);
 }
 
 static bool model__by_signal(struct model *m, struct regs *r)
@@ -206,13 +213,12 @@ static bool model__step(struct model *m, struct regs *r)
 	struct as_rule rule = {};
 
 	if (v->vm_file != &stage.app.file)
-		return model__by_rbp(m, r, v->vm_file);
+		return model__by_rbp(m, r, v->vm_file ? AS_END_NO_TABLE : AS_END_ANONYMOUS);
 	if (at >= FN_FIRST) /* the last function's rule holds for as long as a row can */
 		rule = fn_rules[MIN((at - FN_FIRST) / FN_SIZE, FN_CNT - 1)];
 	switch (rule.cfa_kind) {
 	case AS_CFA_GAP:
-		m->end = AS_END_GAP;
-		return false;
+		return model__by_rbp(m, r, AS_END_GAP);
 	case AS_CFA_END:
 		m->end = AS_END_COMPLETE;
 		return false;

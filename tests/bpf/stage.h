@@ -35,6 +35,7 @@ struct stage {
 	struct stage_file alloc;
 	struct stage_file app;
 	u64 *stack; /* words from STACK_LOW */
+	u8 *text;   /* of the program */
 	struct as_rule rules[64];
 	u32 rule_cnt;
 };
@@ -135,6 +136,8 @@ static inline void stage__init(void)
 	host.task = &stage.task;
 	stage.stack = (u64 *)host__add_memory(STACK_LOW, STACK_SIZE);
 	host__add_vma(STACK_LOW, STACK_HIGH, 0x7fffffff0, 0, NULL);
+	stage.text = (u8 *)host__add_memory(APP_TEXT, TEXT_SIZE);
+	memset(stage.text, 0xe8, TEXT_SIZE); /* any address follows a call */
 	stage_file__map(&stage.alloc, 10, ALLOC_TEXT, TEXT_SIZE, ALLOC_PGOFF);
 	stage_file__map(&stage.app, 20, APP_TEXT, TEXT_SIZE, 0);
 	for (u32 i = 0; i < ARRAY_SIZE(fixed); i++)

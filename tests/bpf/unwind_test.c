@@ -287,6 +287,49 @@ static void frame_pointer__test(void)
 	CHECK_EQ(host.reads, 1);
 }
 
+/* A frame pointer is one only beside the address after a call; and it helps in a file's gaps, too.
+ */
+static void follows_call__test(void)
+{
+	static const struct {
+		u8 code[8];
+		bool call;
+	} cases[] = {
+		{ { 0x90, 0x90, 0x90, 0xe8, 1, 2, 3, 4 }, true },	      /* rel32 */
+		{ { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0 }, true }, /* *rax */
+		{ { 0x90, 0x90, 0x90, 0x90, 0x90, 0x41, 0xff, 0xd3 }, true }, /* *r11 */
+		{ { 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x50, 0x18 }, true }, /* *24(rax) */
+		{ { 0x90, 0x90, 0xff, 0x15, 0x10, 0x20, 0x30, 0x40 }, true }, /* *GOT(rip) */
+		{ { 0x90, 0xff, 0x94, 0xc7, 0x10, 0x20, 0x30, 0x40 },
+		  true },					   /* *disp32(rdi,rax,8) */
+		{ { 0x90, 0x90, 0x90, 0xe9, 1, 2, 3, 4 }, false }, /* jmp */
+		{ { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe0 }, false }, /* jmp *rax */
+		{ { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 }, false },
+	};
+	u64 a = app__ip(0x500), b = app__ip(0x600);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		scene__init();
+		memcpy(&stage.text[0x600 - 8], cases[i].code, 8);
+		stage__set_word(SP, a);
+		stage__set_word(SP + 64, 0);
+		stage__set_word(SP + 72, b);
+		if (cases[i].call)
+			EXPECT(SP, SP + 64, AS_END_NO_TABLE, a, b);
+		else
+			EXPECT(SP, SP + 64, AS_END_NO_TABLE, a);
+	}
+	scene__init();
+	u64 end = fn_end(), gap = fn_of(AS_RULE_GAP);
+
+	table__set();
+	stage__set_word(SP, gap);
+	stage__set_word(SP + 64, 0);
+	stage__set_word(SP + 72, end);
+	EXPECT(SP, SP + 64, AS_END_COMPLETE, gap, end);
+	EXPECT(SP, 0, AS_END_GAP, gap);
+}
+
 static void mixed__test(void)
 {
 	u64 a, jit = 0x7e0000000040ull, end;
@@ -298,6 +341,7 @@ static void mixed__test(void)
 	end = fn_end();
 	table__set();
 	host__add_vma(jit & ~0xfffull, (jit & ~0xfffull) + 0x1000, 0, VM_EXEC, NULL);
+	memset(host__add_memory(jit & ~0xfffull, 0x1000), 0xe8, 0x1000);
 	stage__set_word(SP, a);
 	stage__set_word(SP + 64, SP + 128);
 	stage__set_word(SP + 72, jit);
@@ -321,6 +365,7 @@ static void process__test(void)
 
 	scene__init();
 	host__add_vma(jit & ~0xfffull, (jit & ~0xfffull) + 0x1000, 0, VM_EXEC, NULL);
+	memset(host__add_memory(jit & ~0xfffull, 0x1000), 0xe8, 0x1000);
 	stage__set_word(SP, app__ip(0x500));
 	in_file = walk(SP, 0)->id;
 	stage__set_word(SP, jit);
@@ -344,6 +389,7 @@ int main(void)
 	lost_rbp__test();
 	depth__test();
 	frame_pointer__test();
+	follows_call__test();
 	mixed__test();
 	process__test();
 	host__reset();
