@@ -13,7 +13,7 @@
 /*
  * The attach cookie of a probe says all that the program must know, so that a hit needs no look-up:
  *   0-2 size argument (1..6), 3-5 count argument, 6-8 old-block argument (realloc), 9-11 alignment
- * argument, 12-19 sp_delta / 8, 20-22 AS_SITE_*, 32-63 site number (from 1).
+ * argument, 12-19 sp_delta / 8, 20-21 AS_SITE_*, 32-63 site number (from 1).
  */
 #define AS_COOKIE_SIZE(c)     ((__u32)((c)&7))
 #define AS_COOKIE_COUNT(c)    ((__u32)((c) >> 3 & 7))
@@ -21,8 +21,7 @@
 #define AS_COOKIE_ALIGN(c)    ((__u32)((c) >> 9 & 7))
 #define AS_COOKIE_SP_DELTA(c) ((__u32)((c) >> 12 & 255) * 8)
 #define AS_SITE_JUMPS	      (1ull << 20) /* may jump on to another site's function */
-#define AS_SITE_JUMPED	      (1ull << 21) /* another site's function may jump here */
-#define AS_SITE_POSIX	      (1ull << 22) /* refuses alignments as posix_memalign does */
+#define AS_SITE_POSIX	      (1ull << 21) /* refuses alignments as posix_memalign does */
 #define AS_COOKIE_SITE(c)     ((__u32)((c) >> 32))
 
 /* How far a function that jumps on may round a size up (pvalloc, alignment): two pages. */
@@ -111,16 +110,14 @@ struct as_file_key {
 /* bpf map `files`: file hash -> what user space has done about it. */
 #define AS_FILE_READY	  1 /* opened, probed when it holds an allocator */
 #define AS_FILE_ALLOCATOR 2 /* holds probe sites: `ranges` has an entry */
-#define AS_INDEX_PAGES	  4
 
 struct as_file {
 	__u32 flags;
 	__u32 table; /* slot + 1 in `tables`; 0: no unwind rows */
 	__u32 chunk_cnt;
-	__u32 entry_off; /* file offset of e_entry's function end search: see AS_RULE_END; 0 none */
-	__u32 first[AS_INDEX_PAGES]; /* base of the first chunk of each index page; ~0 unused */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct as_file) == 32, "no padding");
+_Static_assert(sizeof(struct as_file) == 16, "no padding");
 
 /* bpf map `ranges`: file hash -> text that is the allocator itself, sorted; calls from there are
  * nested. */
@@ -176,7 +173,8 @@ struct as_row {
 	__u16 rule;
 };
 
-#define AS_CHUNK_ROWS 1024
+#define AS_CHUNK_ROWS  1024
+#define AS_INDEX_PAGES 4 /* of one file at most */
 
 /* Rows of at most 65,534 bytes of text, sorted; a row holds up to the next one. */
 struct as_chunk {
@@ -279,6 +277,5 @@ struct as_map_event {
 /* bpf map `procs`: tgid -> what to do with a process of the session. */
 #define AS_PROC_TARGET 1 /* count it (every-process mode counts all that aren't listed) */
 #define AS_PROC_STOP   2 /* followed by ptrace: stop it at mappings of unknown files */
-#define AS_PROC_IGNORE 4
 
 #endif

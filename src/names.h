@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a recording to a profile: rows get their estimates, raw frames their names. Part of lib.c's glue. */
+/* From a recording to a profile: rows get their estimates, raw frames their names. Part of lib.c's
+ * glue. */
 #ifndef NAMES_H
 #define NAMES_H
 

@@ -94,7 +94,7 @@ static bool image__has_interp(const struct elf_image *img)
 static u64 site__cookie(const struct site *s, u32 number, bool jumps)
 {
 	const struct catalog_row *r = s->row;
-	u64 cookie = (u64)number << 32 | AS_SITE_JUMPED;
+	u64 cookie = (u64)number << 32;
 
 	cookie |= r->size_arg | (u64)r->count_arg << 3 | (u64)r->align_arg << 9 |
 		  (u64)(s->sp_delta / 8) << 12;
@@ -163,7 +163,7 @@ static void files__link_jumps(struct files *f, struct kernel *k, const struct tr
 	}
 }
 
-static int file__set_ranges(struct kernel *k, const struct traced_file *file)
+static int file__set_ranges(struct files *f, struct kernel *k, const struct traced_file *file)
 {
 	struct as_ranges *r = calloc(1, sizeof(*r));
 	int err;
@@ -174,9 +174,18 @@ static int file__set_ranges(struct kernel *k, const struct traced_file *file)
 		r->r[r->cnt].start = file->sites.ranges.v[i].start;
 		r->r[r->cnt++].end = file->sites.ranges.v[i].end;
 	}
+	f->ranges_cut_cnt += file->sites.ranges.cnt > AS_RANGE_MAX;
 	err = kernel__set_ranges(k, file->hash, r);
 	free(r);
 	return err;
+}
+
+static bool file__is_32bit(const struct traced_file *file)
+{
+	u8 ident[EI_NIDENT];
+
+	return pread(file->fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+	       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
 }
 
 /* All that the file's bytes say. A damaged file has no sites and no table, and is no error. */
@@ -193,12 +202,14 @@ static int file__study(struct files *f, struct kernel *k, struct traced_file *fi
 			site_file__free(&file->sites);
 		tables__add(&f->tables, k, &img, &known);
 		elf_image__close(&img);
+	} else if (file__is_32bit(file)) {
+		f->file_32bit_cnt++;
 	}
 	if (file->sites.sites.cnt) {
 		known.flags |= AS_FILE_ALLOCATOR;
 		err = file__number_sites(f, file);
 		if (!err)
-			err = file__set_ranges(k, file);
+			err = file__set_ranges(f, k, file);
 		files__link_jumps(f, k, file, false);
 		for (size_t i = 0; i < f->all.cnt; i++)
 			files__link_jumps(f, k, f->all.v[i], true);

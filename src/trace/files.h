@@ -40,8 +40,10 @@ struct files {
 	VEC(struct traced_file *) all;
 	VEC(struct traced_site) sites; /* number n is [n - 1] */
 	struct tables tables;
-	u64 gone_cnt; /* mapped, but gone before it could be opened */
-	u32 site_cnt; /* probed */
+	u64 file_32bit_cnt; /* 32-bit programs and libraries that processes have mapped */
+	u64 ranges_cut_cnt; /* allocator text that was too scattered to be known whole */
+	u64 gone_cnt;	    /* mapped, but gone before it could be opened */
+	u32 site_cnt;	    /* probed */
 };
 
 int files__init(struct files *f, struct kernel *k);

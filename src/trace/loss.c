@@ -36,5 +36,8 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 				 "allocations whose stack never arrived; counted as [lost]" },
 	[LOSS_MEMORY] = { "out_of_memory",
 			  "records dropped because allocsnoop itself was out of memory" },
-	[LOSS_32BIT] = { "process_32bit", "32-bit processes: not traced" },
+	[LOSS_FILE_32BIT] = { "file_32bit",
+			      "32-bit files mapped: the processes that run them are not traced" },
+	[LOSS_RANGES_CUT] = { "ranges_cut", "files whose allocator is too scattered: its calls to "
+					    "itself may be counted" },
 };

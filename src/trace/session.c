@@ -399,5 +399,7 @@ void session__losses(struct session *s, u64 losses[LOSS_CNT])
 	memcpy(losses, s->losses, sizeof(s->losses));
 	kernel__losses(&s->kernel, losses);
 	losses[LOSS_FILE_GONE] += s->files.gone_cnt;
+	losses[LOSS_FILE_32BIT] += s->files.file_32bit_cnt;
+	losses[LOSS_RANGES_CUT] += s->files.ranges_cut_cnt;
 	losses[LOSS_MEMORY] += s->record.dropped;
 }

@@ -77,6 +77,7 @@ static int table__upload(struct tables *t, struct kernel *k, const union as_page
 
 int tables__add(struct tables *t, struct kernel *k, const struct elf_image *img, struct as_file *f)
 {
+	u32 first[AS_INDEX_PAGES]; /* for look-ups on the host */
 	struct unwind_table rows = {};
 	CLEANUP(free__p) union as_page *pages = NULL;
 	u32 page_cnt = 0;
@@ -84,7 +85,7 @@ int tables__add(struct tables *t, struct kernel *k, const struct elf_image *img,
 
 	err = unwind_table__compile(&rows, img, &t->rules);
 	if (!err)
-		err = unwind_table__pack(&rows, &pages, &page_cnt, &f->chunk_cnt, f->first);
+		err = unwind_table__pack(&rows, &pages, &page_cnt, &f->chunk_cnt, first);
 	unwind_table__fini(&rows);
 	if (err || !page_cnt)
 		return err;

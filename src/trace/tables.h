@@ -24,7 +24,7 @@ int tables__init(struct tables *t, struct kernel *k, u64 bytes_max);
 void tables__fini(struct tables *t);
 
 /*
- * Compiles the file's rows and gives them to the kernel; fills f->table, chunk_cnt and first. No
+ * Compiles the file's rows and gives them to the kernel; fills f->table, and chunk_cnt. No
  * rows or no room: f->table stays 0, which is no error. 0 or -errno.
  */
 int tables__add(struct tables *t, struct kernel *k, const struct elf_image *img, struct as_file *f);

@@ -83,6 +83,7 @@ static inline void stage_file__set_table(struct stage_file *f, u32 slot,
 {
 	struct unwind_table t = {};
 	struct as_file known = { .flags = AS_FILE_READY, .table = slot + 1 };
+	u32 first[AS_INDEX_PAGES];
 	void *inner = &f->table;
 	union as_page *pages_made;
 	struct host_map *m;
@@ -92,7 +93,7 @@ static inline void stage_file__set_table(struct stage_file *f, u32 slot,
 		if (vec__push(&t.rows, rows[i]))
 			abort();
 	}
-	if (unwind_table__pack(&t, &pages_made, &page_cnt, &known.chunk_cnt, known.first))
+	if (unwind_table__pack(&t, &pages_made, &page_cnt, &known.chunk_cnt, first))
 		abort();
 	m = host_map__add(inner, "table", BPF_MAP_TYPE_ARRAY, sizeof(u32), sizeof(*pages_made),
 			  page_cnt);

@@ -7,22 +7,27 @@ need_root
 
 # They start while the tracer runs, and stand at their gates until it knows their files: without a target nobody
 # stops a process for that, so one that lives for a millisecond only may stay without names.
-known() { # FILE
-	grep -q "file '.*/$1'" "$LOG"
+known() { # FILE...
+	local file
+	for file; do
+		grep -q "file '.*/$file" "$LOG" || return 1
+	done
 }
 
-one_program() { # NAME OUT
+one_program() { # OUT NAME LIBRARY...
+	local out=$1
+	shift
 	gated "$WORK/$1"
-	until_true 30 known "$1"
+	until_true 30 known "$@"
 	release
 	finish "$TARGET"
-	cp "$TARGET_OUT" "$2"
+	cp "$TARGET_OUT" "$out"
 }
 
 two_programs() { # LOG
 	LOG=$1
-	one_program api_matrix "$TMP/one"
-	one_program cxx_family "$TMP/two"
+	one_program "$TMP/one" api_matrix
+	one_program "$TMP/two" cxx_family libstdc++.so
 }
 
 attach "$TMP/all.json" -v
