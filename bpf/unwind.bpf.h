@@ -215,6 +215,10 @@ __noinline int walk__step(__u32 slot)
 	end = w->m.file ? AS_END_NO_TABLE : AS_END_ANONYMOUS;
 	if (w->m.table) {
 		rule = rows__rule(&w->m, w->ip - !w->exact + w->m.bias);
+		/* Nothing can have called from a gap: a made-up return address to a function's
+		 * first instruction, as makecontext(3) stores. */
+		if (rule == AS_RULE_GAP && !w->exact)
+			rule = rows__rule(&w->m, w->ip + w->m.bias);
 		r = bpf_map_lookup_elem(&rules, &rule);
 		if (!r)
 			return 0;

@@ -184,6 +184,18 @@ static const char *function_name(struct resolver *r, struct symbol_file *file,
 	return *slot;
 }
 
+/*
+ * Nothing calls from where no function is; a return address to a function's first byte was made up:
+ * the kernel's to
+ * __restore_rt below a signal handler, makecontext(3)'s to __start_context.
+ */
+static const struct elf_sym *made_up_caller(const struct symbol_file *file, u64 offset)
+{
+	const struct elf_sym *sym = elf_symtab__find(&file->symtab, offset);
+
+	return sym && sym->off == offset ? sym : NULL;
+}
+
 int resolver__name(struct resolver *r, struct symbol_file *file, u64 offset, bool is_return_address,
 		   struct symbol_name *name)
 {
@@ -195,6 +207,8 @@ int resolver__name(struct resolver *r, struct symbol_file *file, u64 offset, boo
 	if (err)
 		return err;
 	sym = elf_symtab__find(&file->symtab, offset - (is_return_address && offset));
+	if (!sym && is_return_address)
+		sym = made_up_caller(file, offset);
 	if (sym) {
 		found.function = function_name(r, file, sym);
 		found.raw = elf_symtab__name(&file->symtab, sym);

@@ -148,8 +148,10 @@ static void return_address__test(void)
 	stage__set_word(SP, b + 1);
 	stage__set_word(SP + 32, end);
 	EXPECT(SP, 0, AS_END_COMPLETE, b + 1, end);
-	stage__set_word(SP, a); /* before the first row */
-	EXPECT(SP, 0, AS_END_GAP, a);
+	stage__set_word(SP, a); /* the first row's first byte, a gap before it: made up */
+	EXPECT(SP, 0, AS_END_COMPLETE, a, end);
+	stage__set_word(SP, a - 1); /* before the first row */
+	EXPECT(SP, 0, AS_END_GAP, a - 1);
 	stage__set_word(SP, APP_TEXT + TEXT_SIZE); /* the last call of a mapping */
 	EXPECT(SP, 0, AS_END_GAP, APP_TEXT + TEXT_SIZE);
 	stage__set_word(SP, APP_TEXT); /* nobody's */
@@ -330,6 +332,21 @@ static void follows_call__test(void)
 	EXPECT(SP, 0, AS_END_GAP, gap);
 }
 
+/* The return address that makecontext(3) makes up is the first byte of a function behind a gap. */
+static void first_byte__test(void)
+{
+	u64 first;
+
+	scene__init();
+	fn_of(AS_RULE_GAP);
+	first = fn_end() - 0x25;
+	table__set();
+	stage__set_word(SP, first);
+	EXPECT(SP, 0, AS_END_COMPLETE, first);
+	stage__set_word(SP, first - 1);
+	EXPECT(SP, 0, AS_END_GAP, first - 1);
+}
+
 static void mixed__test(void)
 {
 	u64 a, jit = 0x7e0000000040ull, end;
@@ -390,6 +407,7 @@ int main(void)
 	depth__test();
 	frame_pointer__test();
 	follows_call__test();
+	first_byte__test();
 	mixed__test();
 	process__test();
 	host__reset();

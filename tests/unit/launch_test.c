@@ -366,7 +366,9 @@ static void test_simple(void)
 	/* No descriptor of ours, and the signals of the caller. */
 	check_same(ARGV("ls", "/proc/self/fd"));
 	signal(SIGHUP, SIG_IGN);
-	check_same(ARGV("grep", "^Sig[BIC]", "/proc/self/status"));
+	/* But for 32 and 33, which are libc's own: they can't be set back to being ignored. */
+	check_same(ARGV("sed", "-n", "s/^\\(Sig[BIC].*\\)..\\(.......\\)$/\\1\\2/p",
+			"/proc/self/status"));
 	signal(SIGHUP, SIG_DFL);
 }
 

@@ -65,6 +65,17 @@ static void check_names(struct symbol_file *file, const char *gone)
 	CHECK(name_at(file, addr + size + 3, false) == name_at(file, addr + size + 3, false));
 }
 
+/* Behind the 64 bytes that follow outer_asm: a return address to a function's first byte that no
+ * call can have left. */
+static void check_first_byte(struct symbol_file *file)
+{
+	u64 addr, size;
+
+	nm_sym("outer_asm", &addr, &size);
+	CHECK_STR(name_at(file, addr + size + 64, true), "unsized_asm");
+	CHECK(strstr(name_at(file, addr + size + 63, true), "+0x"));
+}
+
 /* The debug file beside it names static functions; the path may be gone by then. */
 static void stripped(void)
 {
@@ -82,6 +93,7 @@ static void stripped(void)
 	file = add(path, shown);
 	CHECK_EQ(unlink(path), 0);
 	check_names(file, gone);
+	check_first_byte(file);
 	CHECK_EQ(fixture__run("cp whole.so none.so && strip -s none.so"), 0);
 	snprintf(path, sizeof(path), "%s/none.so", fixture_dir);
 	file = add(path, path);
