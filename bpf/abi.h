@@ -270,7 +270,7 @@ struct as_map_event {
 	__u64 start;
 	__u64 end;
 	__u64 pgoff; /* bytes */
-	__u64 file;  /* hash of key */
+	__u64 file;  /* hash of key; 0: the mappings couldn't be looked at, user space shall */
 	struct as_file_key key;
 };
 

@@ -125,8 +125,7 @@ static __always_inline void map__unknown(struct task_struct *task, const struct 
 			return;
 		loss__count(AS_LOSS_SIGNAL_BLOCKED);
 	}
-	/* Without a file: it couldn't be looked at. */
-	if (!ev->file || bpf_ringbuf_output(&ring, (void *)ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
+	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
 		loss__count(AS_LOSS_FILE_RING_FULL);
 }
 
@@ -180,11 +179,11 @@ static long map__found(struct task_struct *task, struct vm_area_struct *vma,
 	return 0;
 }
 
-/* The current process may have a new mapping at addr. Where it can't be looked up just now, the
- * tracer shall look. */
+/* The current process may have a new mapping at addr. Where it can't be looked up just now, user
+ * space shall look. */
 static __always_inline void map__look_at(struct task_struct *task, __u64 addr, __u32 flags)
 {
-	struct as_map_event ev = {};
+	struct as_map_event ev = { .type = AS_EVENT_MAP, .tgid = task->tgid };
 	long err = bpf_find_vma(task, addr, map__found, &ev, 0);
 
 	if (!err && ev.file)

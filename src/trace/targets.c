@@ -147,6 +147,9 @@ static int scan__mapping(void *arg, const struct as_map_event *ev)
 		int err = targets__attach_file(scan->s, f);
 
 		file__tell(scan->s, f);
+		/* COMMAND's processes stand still meanwhile; others may have called already. */
+		if (!err && f->places.cnt && scan->s->start_ns && !scan->s->launch)
+			scan->s->losses[LOSS_LATE_ATTACH]++;
 		if (err && !scan->err)
 			scan->err = err;
 	}
@@ -181,8 +184,13 @@ static void file__tell_no_allocator(struct session *s, struct traced_file *f)
 void targets__map(struct session *s, const struct as_map_event *ev)
 {
 	struct traced_file *f;
+	struct scan scan;
 	bool is_new;
 
+	if (!ev->file) {
+		targets__scan(s, ev->tgid, &scan);
+		return;
+	}
 	if (files__see(&s->files, &s->kernel, ev, &f, &is_new) || !f || !is_new)
 		return;
 	if (f->places.cnt && !targets__attach_file(s, f))

@@ -392,15 +392,21 @@ static void returned__test(void)
 	EXPECT(SIGWINCH, 0, 0);
 }
 
-/* Without a tracer nobody can look later: a loss, not an event about nothing. */
+/* Without a tracer user space is told which process to look at. */
 static void returned_busy__test(void)
 {
+	const struct as_map_event *ev;
+
 	stage__init();
 	watch(AS_PROC_TARGET);
 	host.busy = true;
 	by_return();
-	CHECK_EQ(host.ring_cnt, 0);
-	CHECK_EQ(host__loss(AS_LOSS_FILE_RING_FULL), 1);
+	CHECK_EQ(host.ring_cnt, 1);
+	ev = host.ring[0].data;
+	CHECK_EQ(ev->type, AS_EVENT_MAP);
+	CHECK_EQ(ev->tgid, stage.task.tgid);
+	CHECK_EQ(ev->file, 0);
+	CHECK_EQ(host__losses(), 0);
 }
 
 static void executed__test(void)
