@@ -67,6 +67,8 @@ struct allocsnoop_opts {
 	allocsnoop_log_fn
 		log; /* NULL: silent; called from the thread that polls or from a helper thread */
 	void *log_arg;
+	uint64_t max_table_memory; /* bytes of unwind rows in the kernel; 0: 256 MiB. Files above it
+				    * are a loss: stacks end at them unless frame pointers help */
 };
 
 /* Checks options and rights, loads the BPF programs; nothing is traced yet.

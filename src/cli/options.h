@@ -87,6 +87,7 @@ struct cli_opts {
 	u64 min_size;
 	u64 max_size;
 	u32 max_depth;
+	u64 max_table_memory;
 	u64 duration_ns; /* 0: until a signal comes or the targets end */
 	u64 interval_ns; /* 0: one report, at the end */
 	const char *format_name;

@@ -70,6 +70,7 @@ static int run__open(struct run *r)
 		.min_size = o->min_size,
 		.max_size = o->max_size,
 		.max_depth = o->max_depth,
+		.max_table_memory = o->max_table_memory,
 		.log = progress__log,
 		.log_arg = &r->progress,
 	};

@@ -64,6 +64,8 @@ const struct opt_row opt_rows[] = {
 	  INTO(max_overhead) },
 	{ 0, "max-depth", "N", "frames a stack may have (512, at most 1000)", OPT_COUNT,
 	  INTO(max_depth), .most = 1000, .expert = true },
+	{ 0, "max-table-memory", "SIZE", "of unwind rows in the kernel (256M)", OPT_SIZE,
+	  INTO(max_table_memory), .expert = true },
 
 	{ .help = "When" },
 	{ 'd', "duration", "DUR", "stop after DUR: 200ms, 10s, 5m, 1h", OPT_DURATION,

@@ -13,13 +13,12 @@
 #include "elf/image.h"
 #include "trace/kernel.h"
 
-#define TABLE_BYTES_MAX (256ull << 20)
-#define DELETED		" (deleted)"
+#define DELETED " (deleted)"
 
-int files__init(struct files *f, struct kernel *k)
+int files__init(struct files *f, struct kernel *k, u64 table_bytes_max)
 {
 	memset(f, 0, sizeof(*f));
-	return tables__init(&f->tables, k, TABLE_BYTES_MAX);
+	return tables__init(&f->tables, k, table_bytes_max);
 }
 
 static void file__free(struct traced_file *file)

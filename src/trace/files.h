@@ -46,7 +46,7 @@ struct files {
 	u32 site_cnt;	    /* probed */
 };
 
-int files__init(struct files *f, struct kernel *k);
+int files__init(struct files *f, struct kernel *k, u64 table_bytes_max);
 void files__fini(struct files *f);
 
 /* The file of a mapping, made known when it's new (*is_new). *file is NULL when it's gone or out of

@@ -38,6 +38,8 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 			  "records dropped because allocsnoop itself was out of memory" },
 	[LOSS_FILE_32BIT] = { "file_32bit",
 			      "32-bit files mapped: the processes that run them are not traced" },
+	[LOSS_TABLE_MEMORY] = { "table_memory", "files without unwind rows, as --max-table-memory "
+						"was reached: stacks may end at them" },
 	[LOSS_RANGES_CUT] = { "ranges_cut", "files whose allocator is too scattered: its calls to "
 					    "itself may be counted" },
 };

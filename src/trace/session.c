@@ -17,10 +17,11 @@
 #include "proc/task.h"
 #include "trace/targets.h"
 
-#define DEPTH_DEFAULT 512
-#define POLL_SLICE_MS 20 /* the kernel doesn't wake us for every record */
-#define SLOW_CHECK_NS 500000000ull
-#define SLOW_PERCENT  10
+#define TABLE_BYTES_DEFAULT (256ull << 20)
+#define DEPTH_DEFAULT	    512
+#define POLL_SLICE_MS	    20 /* the kernel doesn't wake us for every record */
+#define SLOW_CHECK_NS	    500000000ull
+#define SLOW_PERCENT	    10
 
 static u64 now__ns(void)
 {
@@ -155,7 +156,8 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 	int err = kernel__open(&s->kernel, &k);
 
 	if (!err)
-		err = files__init(&s->files, &s->kernel);
+		err = files__init(&s->files, &s->kernel,
+				  o->max_table_memory ? o->max_table_memory : TABLE_BYTES_DEFAULT);
 	if (!err)
 		err = closer__new(&s->closer);
 	if (err)
@@ -400,6 +402,7 @@ void session__losses(struct session *s, u64 losses[LOSS_CNT])
 	kernel__losses(&s->kernel, losses);
 	losses[LOSS_FILE_GONE] += s->files.gone_cnt;
 	losses[LOSS_FILE_32BIT] += s->files.file_32bit_cnt;
+	losses[LOSS_TABLE_MEMORY] += s->files.tables.over_cnt;
 	losses[LOSS_RANGES_CUT] += s->files.ranges_cut_cnt;
 	losses[LOSS_MEMORY] += s->record.dropped;
 }

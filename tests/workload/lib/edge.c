@@ -282,7 +282,7 @@ static void say(void)
 	gate__say("stack 109 complete malloc vfork_leaf in_vfork main\n");
 	gate__say("stack 110 cut malloc co_leaf co_main\n");
 	gate__say("stack 201 complete malloc lazy_leaf lazy_call in_library main\n");
-	gate__say("stack 202 complete malloc choose ld.so*2 in_library main\n");
+	gate__say("stack 202 cut malloc lazy_choice ld.so*2\n");
 	gate__say("stack 203 complete malloc lazy_chosen in_library main\n");
 	gate__say("stack 301 complete malloc late_leaf late_call in_late load main\n");
 }
