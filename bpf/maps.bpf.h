@@ -24,7 +24,7 @@ struct as_mapping {
  * A copy of a piece of the stack. Reading user memory costs 60 ns however little is read, so one
  * read serves several frames.
  */
-#define AS_WINDOW_WORDS 256
+#define AS_WINDOW_WORDS 512
 
 struct as_window {
 	__u64 start; /* address of word[0], a multiple of 8 */
@@ -38,7 +38,7 @@ struct as_window {
  * Its sums wait here, without atomics, until another memo or size class needs the place or user
  * space asks for them (memo__flush).
  */
-#define AS_MEMO_CHECKS 48
+#define AS_MEMO_CHECKS 96
 #define AS_MEMO_SETS   32
 #define AS_MEMO_WAYS   2
 

@@ -99,17 +99,37 @@ static __always_inline void memo__add(struct as_memo *m, __u64 size)
 	m->sum.bytes += size;
 }
 
+/* Only the checks in use: most walks have few. */
+static __always_inline void memo__copy_checks(struct as_memo *to, const struct as_memo *from)
+{
+	to->checks = from->checks;
+	to->words = from->words;
+	for (__u32 i = 0; i < AS_MEMO_CHECKS; i++) {
+		if (i >= from->checks)
+			return;
+		to->value[i] = from->value[i];
+		to->at[i] = from->at[i];
+	}
+}
+
 /* Keeps the finished walk's memo with its first sums, in place of one of its set. */
 static __always_inline void memo__keep(struct as_slot *s, const struct as_tally_key *key,
 				       __u64 size)
 {
-	struct as_memo *m = memo__way(s, s->now.ip, s->now.sp, s->next++ & (AS_MEMO_WAYS - 1));
+	const struct as_memo *now = &s->now;
+	struct as_memo *m = memo__way(s, now->ip, now->sp, s->next++ & (AS_MEMO_WAYS - 1));
 
 	memo__flush(m);
-	s->now.key = *key;
-	s->now.sum.cnt = 1;
-	s->now.sum.bytes = size;
-	*m = s->now;
+	m->generation = now->generation;
+	m->ip = now->ip;
+	m->sp = now->sp;
+	m->bp = now->bp;
+	m->uses_bp = now->uses_bp;
+	m->may_be_jumped_to = now->may_be_jumped_to;
+	m->key = *key;
+	m->sum.cnt = 1;
+	m->sum.bytes = size;
+	memo__copy_checks(m, now);
 }
 
 #endif

@@ -5,6 +5,9 @@
 # GDB_STACKS_HITS says which calls: `malloc 3 17 240 calloc 5`, counted from 1 for each allocator. gdb
 # passes over the calls between by itself (ignore counts), which is many times faster than a condition.
 # GDB_STACKS_OUT is where the lines go.
+#
+# Breakpoints are at the second instruction: at the first there may be a kernel probe of somebody who traces
+# the machine, and then the kernel keeps the trap to itself. gdb reads code from the file for the same reason.
 import bisect
 import os
 import re
@@ -13,14 +16,13 @@ import subprocess
 import gdb
 
 SETTINGS = """
+trust-readonly-sections on
 pagination off
 confirm off
 startup-with-shell off
 disable-randomization on
 debuginfod enabled off
 auto-load off
-breakpoint pending on
-stop-on-solib-events 1
 backtrace past-main on
 backtrace past-entry on
 backtrace limit 2000
@@ -34,6 +36,8 @@ MADE_UP = (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)
 
 
 class Mappings:
+    """The process's mappings, read again when an address is in none of them."""
+
     def __init__(self):
         self.rows = []
 
@@ -51,7 +55,7 @@ class Mappings:
 
     def place(self, addr):
         row = self.find(addr - 1)
-        if not row or not row[3].startswith("/"):
+        if not row:
             self.read()
             row = self.find(addr - 1)
         if not row or not row[3].startswith("/"):
@@ -63,14 +67,15 @@ class Allocator(gdb.Breakpoint):
     """Stops at the calls whose numbers are given, one after the other."""
 
     def __init__(self, addr, numbers, mappings, out):
-        super().__init__(f"*{addr:#x}", internal=True)
+        code = gdb.selected_inferior().architecture().disassemble(addr, count=2)
+        super().__init__(f"*{code[1]['addr']:#x}", internal=True)
         self.numbers, self.mappings, self.out = numbers, mappings, out
         self.past = 0
         self.next()
 
     def next(self):
+        self.enabled = bool(self.numbers)
         if not self.numbers:
-            self.enabled = False
             return
         number = self.numbers.pop(0)
         self.ignore_count = number - self.past - 1
@@ -94,30 +99,53 @@ def libc(mappings):
 
 
 def addresses(path):
-    """Values of libc's dynamic symbols: the file begins at address 0."""
-    table = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
-    return {name.split("@")[0]: int(value, 16) for value, _, name in (line.split() for line in table.splitlines())
-            if "@@" in name}
+    """Values of libc's dynamic symbols of the current version; the file begins at address 0."""
+    nm = subprocess.run(["nm", "-D", "--defined-only", path], stdout=subprocess.PIPE, text=True, check=True)
+    symbols = (line.split() for line in nm.stdout.splitlines())
+    return {name.split("@@")[0]: int(value, 16) for value, _, name in symbols if "@@" in name}
 
 
 def chosen():
+    """The call numbers by allocator, ascending."""
     numbers = {}
     for word in os.environ["GDB_STACKS_HITS"].split():
         if word.isdigit():
-            numbers[name].append(int(word))
+            name_numbers.append(int(word))
         else:
-            name = word
-            numbers[name] = []
+            name_numbers = numbers[word] = []
     return numbers
 
 
-def until_libc(mappings):
-    gdb.execute("run")
-    while True:
+def run_until_libc(mappings):
+    """Stops before anything of libc has run: the start and the path of the file."""
+    gdb.execute("set stop-on-solib-events 1")
+    gdb.execute("run", to_string=True)
+    mappings.read()
+    while not libc(mappings):
+        gdb.execute("continue", to_string=True)
         mappings.read()
-        if libc(mappings):
-            return libc(mappings)
-        gdb.execute("continue")
+    gdb.execute("set stop-on-solib-events 0")
+    return libc(mappings)
+
+
+def write_stacks(out):
+    mappings = Mappings()
+    start, path = run_until_libc(mappings)
+    values = addresses(path)
+    stopped = []
+    gdb.events.stop.connect(lambda event: stopped.extend(getattr(event, "breakpoints", [])))
+    for name, numbers in chosen().items():
+        Allocator(start + values[name], numbers, mappings, out)
+    while True:
+        gdb.execute("continue", to_string=True)
+        if not gdb.selected_inferior().pid:
+            return
+        if not stopped:
+            raise gdb.GdbError("stopped, and at none of the breakpoints")
+        for allocator in stopped:
+            allocator.write_stack()
+            allocator.next()
+        stopped.clear()
 
 
 def main():
@@ -125,25 +153,8 @@ def main():
         gdb.execute("set " + setting, to_string=True)
     for name in ("LINES", "COLUMNS", "GDB_STACKS_HITS", "GDB_STACKS_OUT"):
         gdb.execute(f"unset environment {name}")
-    mappings = Mappings()
-    start, path = until_libc(mappings)
-    gdb.execute("set stop-on-solib-events 0")
-    values = addresses(path)
-    stopped = []
-    gdb.events.stop.connect(lambda event: stopped.extend(getattr(event, "breakpoints", [])))
     with open(os.environ["GDB_STACKS_OUT"], "w") as out:
-        for name, numbers in chosen().items():
-            Allocator(start + values[name], numbers, mappings, out)
-        while True:
-            gdb.execute("continue", to_string=True)
-            if not gdb.selected_inferior().pid:
-                break
-            for breakpoint in stopped:
-                breakpoint.write_stack()
-                breakpoint.next()
-            if not stopped:
-                raise gdb.GdbError("stopped without a breakpoint")
-            stopped.clear()
+        write_stacks(out)
 
 
 main()
