@@ -130,29 +130,35 @@ struct scan {
 	int err;
 };
 
+static void scan__new_file(struct scan *scan, const struct traced_file *f)
+{
+	struct session *s = scan->s;
+	int err = targets__attach_file(s, f);
+
+	file__tell(s, f);
+	if (err && !scan->err)
+		scan->err = err; /* of the first; the others are looked at all the same */
+	/* COMMAND's processes stand still meanwhile; others may have called already. */
+	if (!err && f->places.cnt && s->start_ns && !s->launch)
+		s->losses[LOSS_LATE_ATTACH]++;
+}
+
 static int scan__mapping(void *arg, const struct as_map_event *ev)
 {
 	struct scan *scan = arg;
 	struct traced_file *f;
 	bool is_new;
+	int err;
 
 	if (scan->pid && ev->tgid != (u32)scan->pid)
 		return 0;
 	if (ev->tgid == (u32)getpid())
 		return 0;
-	scan->err = files__see(&scan->s->files, &scan->s->kernel, ev, &f, &is_new);
-	if (scan->err || !f)
-		return scan->err;
-	if (is_new) {
-		int err = targets__attach_file(scan->s, f);
-
-		file__tell(scan->s, f);
-		/* COMMAND's processes stand still meanwhile; others may have called already. */
-		if (!err && f->places.cnt && scan->s->start_ns && !scan->s->launch)
-			scan->s->losses[LOSS_LATE_ATTACH]++;
-		if (err && !scan->err)
-			scan->err = err;
-	}
+	err = files__see(&scan->s->files, &scan->s->kernel, ev, &f, &is_new);
+	if (err || !f)
+		return err;
+	if (is_new)
+		scan__new_file(scan, f);
 	scan->allocator |= f->places.cnt != 0;
 	scan->libraries |= f->has_interp;
 	if (!f->places.cnt && !f->has_interp && f->is_elf && !scan->exe)
@@ -266,7 +272,10 @@ static int pid__fail(pid_t pid, int err)
 		err__hint("start it under allocsnoop: allocsnoop -- COMMAND");
 	} else {
 		err__fail(err, "cannot place probes in process %d: %s", (int)pid, strerror(-err));
-		err__hint("`allocsnoop list -p %d` shows what would be probed", (int)pid);
+		if (err == -EMFILE)
+			err__hint("each probe is a descriptor: raise the hard limit, ulimit -Hn");
+		else
+			err__hint("`allocsnoop list -p %d` shows what would be probed", (int)pid);
 	}
 	return err;
 }

@@ -37,3 +37,11 @@ refused 1 "bpf" "$WORK/no_bpf" "$SNOOP" -p $$
 hinted
 refused 1 "bpf" "$WORK/no_bpf" "$SNOOP" -- "$WORK/blink"
 hinted
+
+# Too few descriptors for the probes: an error, not a report of nothing.
+background sleep 60
+few() {
+	bash -c 'ulimit -n 48 && exec "$@"' few "$SNOOP" -q -d 100ms -p "$BG"
+}
+refused 1 "open files" few
+hinted

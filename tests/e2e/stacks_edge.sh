@@ -48,9 +48,15 @@ all_there() { # PROFILE SAID
 trace "$TMP/run.json" -- "$MADE/edge" "$MADE/edge_late.so"
 all_there "$TMP/run.json" "$TMP/run.json.stdout"
 
+# Under -p nothing waits for a new library's unwind rows: its functions are called when they are there.
+export LATE_FIFO=$TMP/late
+mkfifo "$LATE_FIFO"
 gated "$MADE/edge" "$MADE/edge_late.so"
-attach "$TMP/pid.json" -p "$TARGET"
+attach "$TMP/pid.json" -v -p "$TARGET"
 release
+until_true 30 grep -q '/edge_late\.so' "$TMP/pid.json.err" || fail "the loaded library isn't seen"
+until_true 30 grep -q '^loaded' "$TARGET_OUT" || fail "the library isn't loaded"
+release "$LATE_FIFO"
 finish "$TARGET"
 attached_done "$TMP/pid.json"
 all_there "$TMP/pid.json" "$TARGET_OUT"

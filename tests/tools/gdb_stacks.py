@@ -45,22 +45,23 @@ class Mappings:
         self.rows = []
         with open(f"/proc/{gdb.selected_inferior().pid}/maps") as maps:
             for line in maps:
-                span, _, pgoff, _, _, *name = line.rstrip("\n").split(None, 5)
+                span, mode, pgoff, _, _, *name = line.rstrip("\n").split(None, 5)
                 start, end = (int(x, 16) for x in span.split("-"))
-                self.rows.append((start, end, int(pgoff, 16), name[0] if name else ""))
+                self.rows.append((start, end, int(pgoff, 16), name[0] if name else "", "x" in mode))
 
     def find(self, addr):
         i = bisect.bisect(self.rows, (addr, 1 << 64)) - 1
         return self.rows[i] if i >= 0 and addr < self.rows[i][1] else None
 
     def place(self, addr):
+        """FILE+OFFSET, without a FILE the address; None when there is no code."""
         row = self.find(addr - 1)
         if not row:
             self.read()
             row = self.find(addr - 1)
-        if not row or not row[3].startswith("/"):
-            return f"+{addr:#x}"
-        return f"{row[3]}+{addr - row[0] + row[2]:#x}"
+        if not row or not row[4]:
+            return None
+        return f"{row[3]}+{addr - row[0] + row[2]:#x}" if row[3].startswith("/") else f"+{addr:#x}"
 
 
 class Allocator(gdb.Breakpoint):
@@ -82,17 +83,20 @@ class Allocator(gdb.Breakpoint):
         self.past = number
 
     def write_stack(self):
-        line = []
-        frame = gdb.newest_frame().older()
+        places = []
+        frame = gdb.newest_frame()
         while frame:
+            place = self.mappings.place(frame.pc())
+            if not place:
+                break  # ld.so's entry has no unwind rows: gdb goes on to argc and argv[0]
             if frame.type() not in MADE_UP:
-                line.append(self.mappings.place(frame.pc()))
+                places.append(place)
             frame = frame.older()
-        self.out.write(" ".join(line) + "\n")
+        self.out.write(" ".join(places[1:]) + "\n")
 
 
 def libc(mappings):
-    for start, _, pgoff, path in mappings.rows:
+    for start, _, pgoff, path, _ in mappings.rows:
         if pgoff == 0 and re.search(r"/libc\.so\.6$|/libc-2\.\d+\.so$", path):
             return start, path
     return None

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Nothing but malloc(64) and free, four frames below main's caller: what a tracer costs per call.
- * Runs for about argv[1] seconds and prints nanoseconds per iteration: CPU time, then wall time.
+ * Runs for about argv[1] seconds, argv[2] frames deeper, and prints nanoseconds per iteration: CPU
+ * time, then wall time.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,22 +35,26 @@ NI void storm_mid(int cnt)
 		storm_leaf();
 }
 
-NI void storm_top(int cnt)
+NI void storm_top(int cnt, int deeper)
 {
-	storm_mid(cnt);
+	if (deeper > 0)
+		storm_top(cnt, deeper - 1);
+	else
+		storm_mid(cnt);
 	__asm__ volatile("" ::: "memory");
 }
 
 int main(int argc, char **argv)
 {
 	uint64_t limit_ns = (uint64_t)(atof(argc > 1 ? argv[1] : "1") * 1e9);
+	int deeper = argc > 2 ? atoi(argv[2]) : 0;
 	uint64_t cpu, wall, cnt = 0;
 
 	gate__start();
 	cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	wall = now_ns(CLOCK_MONOTONIC);
 	while (now_ns(CLOCK_MONOTONIC) - wall < limit_ns) {
-		storm_top(2000);
+		storm_top(2000, deeper);
 		cnt += 2000;
 	}
 	cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;

@@ -5,7 +5,8 @@
  * first: `stack SIZE END FUNCTION...`. NAME*N is N frames of one name; `libc` and `ld.so` stand for
  * a frame of these files, whose inner functions have names only where debug symbols are installed;
  * what is above main is left out. Built without frame pointers and bound lazily, with edge_lib.c as
- * the library it is linked with, and again as the one that it loads (argv[1]).
+ * the library it is linked with, and again as the one that it loads (argv[1]). LATE_FIFO is a gate
+ * between loading it and calling it.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -262,6 +263,7 @@ NI int load(const char *path)
 
 	if (!symbol)
 		return 0;
+	gate__pass("LATE_FIFO", "loaded\n");
 	in_late((void (*)(void))symbol);
 	return 1;
 }
