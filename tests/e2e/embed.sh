@@ -24,7 +24,7 @@ check() { # PROGRAM
 }
 
 sanitize=()
-nm "$BUILD/liballocsnoop.a" 2>/dev/null | grep -q '__asan_' && sanitize=(-fsanitize=address,undefined) || :
+[ "$(nm "$BUILD/liballocsnoop.a" 2>/dev/null | grep -c __asan_)" = 0 ] || sanitize=(-fsanitize=address,undefined)
 # shellcheck disable=SC2086
 gcc "${flags[@]}" "${sanitize[@]}" -o "$MADE/c_static" "$source" "$BUILD/liballocsnoop.a" $libs
 # shellcheck disable=SC2086

@@ -36,10 +36,7 @@ MADE_UP = (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)
 
 
 class Mappings:
-    """The process's mappings, read again when an address is in none of them."""
-
-    def __init__(self):
-        self.rows = []
+    """The process's mappings, to be read at every stop: they change."""
 
     def read(self):
         self.rows = []
@@ -56,9 +53,6 @@ class Mappings:
     def place(self, addr):
         """FILE+OFFSET, without a FILE the address; None when there is no code."""
         row = self.find(addr - 1)
-        if not row:
-            self.read()
-            row = self.find(addr - 1)
         if not row or not row[4]:
             return None
         return f"{row[3]}+{addr - row[0] + row[2]:#x}" if row[3].startswith("/") else f"+{addr:#x}"
@@ -83,6 +77,7 @@ class Allocator(gdb.Breakpoint):
         self.past = number
 
     def write_stack(self):
+        self.mappings.read()
         places = []
         frame = gdb.newest_frame()
         while frame:
@@ -111,13 +106,8 @@ def addresses(path):
 
 def chosen():
     """The call numbers by allocator, ascending."""
-    numbers = {}
-    for word in os.environ["GDB_STACKS_HITS"].split():
-        if word.isdigit():
-            name_numbers.append(int(word))
-        else:
-            name_numbers = numbers[word] = []
-    return numbers
+    words = re.findall(r"([a-z]+)((?: \d+)*)", os.environ["GDB_STACKS_HITS"])
+    return {name: [int(number) for number in numbers.split()] for name, numbers in words}
 
 
 def run_until_libc(mappings):

@@ -46,7 +46,7 @@ NI void handler_leaf(size_t size)
 NI void on_signal(int number)
 {
 	(void)number;
-	handler_leaf(101);
+	handler_leaf(50101);
 	FENCE();
 }
 
@@ -56,7 +56,7 @@ NI void on_fault(int number, siginfo_t *info, void *context)
 
 	(void)number;
 	(void)info;
-	handler_leaf(102);
+	handler_leaf(50102);
 	at->uc_mcontext.gregs[REG_RIP] += 2; /* over the ud2 */
 }
 
@@ -120,7 +120,7 @@ NI void big_frame(void)
 	volatile char room[ROOM];
 
 	room[5] = 1;
-	sink = malloc(103);
+	sink = malloc(50103);
 	room[6] = room[5];
 }
 
@@ -136,7 +136,7 @@ NI __attribute__((target("avx2"))) void aligned_frame(size_t room_size, char *ou
 	for (int i = 0; i < 4; i++)
 		lanes[i] = (wide){ (float)i };
 	__asm__ volatile("" ::"r"(lanes), "r"(room) : "memory");
-	sink = malloc(104);
+	sink = malloc(50104);
 	*out = (char)lanes[(int)room[0]][0];
 }
 
@@ -145,7 +145,7 @@ NI void recursion(int depth)
 	if (depth > 1)
 		recursion(depth - 1);
 	else
-		sink = malloc(105);
+		sink = malloc(50105);
 	FENCE();
 }
 
@@ -155,7 +155,7 @@ static jmp_buf back;
 
 NI __attribute__((noreturn)) void leaves(void)
 {
-	sink = malloc(106);
+	sink = malloc(50106);
 	longjmp(back, 1);
 }
 
@@ -171,7 +171,7 @@ __asm__(".text\n"
 	"last_call: .cfi_startproc\n"
 	"sub $24, %rsp\n"
 	".cfi_adjust_cfa_offset 24\n"
-	"mov $107, %edi\n"
+	"mov $50107, %edi\n"
 	"call malloc@PLT\n"
 	".cfi_endproc\n"
 	".size last_call, . - last_call\n"
@@ -186,7 +186,7 @@ __asm__(".text\n"
 
 NI void thread_leaf(void)
 {
-	sink = malloc(108);
+	sink = malloc(50108);
 	FENCE();
 }
 
@@ -199,7 +199,7 @@ NI void *thread_main(void *nothing)
 
 NI void vfork_leaf(void)
 {
-	sink = malloc(109);
+	sink = malloc(50109);
 	FENCE();
 }
 
@@ -218,7 +218,7 @@ static ucontext_t outside, inside;
 
 NI void co_leaf(void)
 {
-	sink = malloc(110);
+	sink = malloc(50110);
 	FENCE();
 }
 
@@ -270,23 +270,23 @@ NI int load(const char *path)
 
 static void say(void)
 {
-	gate__say("stack 101 complete malloc handler_leaf on_signal libc signal_self in_signal "
+	gate__say("stack 50101 complete malloc handler_leaf on_signal libc signal_self in_signal "
 		  "signals main\n");
-	gate__say("stack 102 complete malloc handler_leaf on_fault libc fault_first in_fault "
+	gate__say("stack 50102 complete malloc handler_leaf on_fault libc fault_first in_fault "
 		  "signals main\n");
-	gate__say("stack 103 complete malloc big_frame main\n");
+	gate__say("stack 50103 complete malloc big_frame main\n");
 	if (__builtin_cpu_supports("avx2"))
-		gate__say("stack 104 complete malloc aligned_frame main\n");
-	gate__say("stack 105 complete malloc recursion*%d main\n", DEPTH);
-	gate__say("stack 106 complete malloc leaves calls_leaves main\n");
-	gate__say("stack 107 complete malloc last_call main\n");
-	gate__say("stack 108 complete malloc thread_leaf thread_main libc*2\n");
-	gate__say("stack 109 complete malloc vfork_leaf in_vfork main\n");
-	gate__say("stack 110 cut malloc co_leaf co_main\n");
-	gate__say("stack 201 complete malloc lazy_leaf lazy_call in_library main\n");
-	gate__say("stack 202 cut malloc lazy_choice ld.so*2\n");
-	gate__say("stack 203 complete malloc lazy_chosen in_library main\n");
-	gate__say("stack 301 complete malloc late_leaf late_call in_late load main\n");
+		gate__say("stack 50104 complete malloc aligned_frame main\n");
+	gate__say("stack 50105 complete malloc recursion*%d main\n", DEPTH);
+	gate__say("stack 50106 complete malloc leaves calls_leaves main\n");
+	gate__say("stack 50107 complete malloc last_call main\n");
+	gate__say("stack 50108 complete malloc thread_leaf thread_main libc*2\n");
+	gate__say("stack 50109 complete malloc vfork_leaf in_vfork main\n");
+	gate__say("stack 50110 cut malloc co_leaf co_main\n");
+	gate__say("stack 50201 complete malloc lazy_leaf lazy_call in_library main\n");
+	gate__say("stack 50202 cut malloc lazy_choice ld.so*2\n");
+	gate__say("stack 50203 complete malloc lazy_chosen in_library main\n");
+	gate__say("stack 50301 complete malloc late_leaf late_call in_late load main\n");
 }
 
 int main(int argc, char **argv)

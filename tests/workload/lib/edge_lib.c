@@ -16,7 +16,7 @@ void late_call(void);
 
 NI static void late_leaf(void)
 {
-	sink = malloc(301);
+	sink = malloc(50301);
 	FENCE();
 }
 
@@ -31,7 +31,7 @@ void lazy_choice(void);
 
 NI static void lazy_leaf(void)
 {
-	sink = malloc(201);
+	sink = malloc(50201);
 	FENCE();
 }
 
@@ -43,13 +43,13 @@ void lazy_call(void)
 
 NI static void lazy_chosen(void)
 {
-	sink = malloc(203);
+	sink = malloc(50203);
 	FENCE();
 }
 
 NI static void (*choose(void))(void)
 {
-	sink = malloc(202);
+	sink = malloc(50202);
 	return lazy_chosen;
 }
 
