@@ -79,6 +79,9 @@ static inline __u64 as_class_low(__u32 class)
 #define AS_DEPTH_MAX 1000 /* frames; --max-depth's upper limit */
 #define AS_FRAME_CAP 1024 /* room for them, a power of two for the verifier */
 
+/* In off: the instruction was interrupted there (by a signal), nothing was called. */
+#define AS_FRAME_EXACT (1ull << 63)
+
 struct as_frame {
 	__u64 file; /* as_file_key hash; 0: no file, off is the address */
 	__u64 off;  /* file offset of the instruction (frame 0) or return address */

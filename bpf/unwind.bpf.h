@@ -41,6 +41,8 @@ static __always_inline bool walk__push(struct walk *w, struct as_slot *s)
 	f.file = w->m.file;
 	if (f.file)
 		f.off = w->ip + w->m.bias;
+	if (w->exact && w->depth)
+		f.off |= AS_FRAME_EXACT;
 	s->ev.frames[w->depth & (AS_FRAME_CAP - 1)] = f;
 	w->depth++;
 	/* A frame without a file is only the same in the same process. */

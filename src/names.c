@@ -22,7 +22,7 @@ struct making {
 	struct names *names;
 	struct session *s;
 	struct allocsnoop_profile *p;
-	struct map frames;  /* mix(file, offset, kind) -> struct allocsnoop_frame * */
+	struct map frames;  /* mix(file, offset) -> struct allocsnoop_frame * */
 	struct map stacks;  /* stack id -> struct stack_frames * */
 	u64 unknown_stacks; /* allocations whose stack never came */
 };
@@ -86,10 +86,11 @@ static int frame__name(struct making *m, const struct as_frame *raw, bool is_ret
 	return f->function && f->module ? 0 : -ENOMEM;
 }
 
-static int making__frame(struct making *m, const struct as_frame *raw, bool is_return,
+static int making__frame(struct making *m, const struct as_frame *raw,
 			 const struct allocsnoop_frame **out)
 {
-	u64 key = map__mix(map__mix(raw->file, raw->off), is_return), val;
+	struct as_frame at = { .file = raw->file, .off = raw->off & ~AS_FRAME_EXACT };
+	u64 key = map__mix(raw->file, raw->off), val;
 	struct allocsnoop_frame *f;
 	int err;
 
@@ -100,7 +101,7 @@ static int making__frame(struct making *m, const struct as_frame *raw, bool is_r
 	f = arena__alloc(&m->p->arena, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	err = frame__name(m, raw, is_return, f);
+	err = frame__name(m, &at, at.off == raw->off, f);
 	*out = f;
 	return err ? err : map__put(&m->frames, key, (uintptr_t)f);
 }
@@ -133,11 +134,8 @@ static int making__name_stack(struct making *m, const struct recorded_stack *raw
 	if (!sf->v)
 		return -ENOMEM;
 	err = making__allocator_frame(m, site, allocator, &sf->v[0]);
-	for (size_t i = 1; i < sf->cnt && !err; i++) {
-		/* Above a signal frame the interrupted instruction isn't a call; naming it by the
-		 * byte before is right but at a function's very first instruction. */
-		err = making__frame(m, &raw->frames[i], true, &sf->v[i]);
-	}
+	for (size_t i = 1; i < sf->cnt && !err; i++)
+		err = making__frame(m, &raw->frames[i], &sf->v[i]);
 	return err;
 }
 

@@ -119,6 +119,8 @@ static bool model__frame(struct model *m, u64 ip, u64 lookup)
 							 : stage.app.hash;
 		f.off = ip - v->vm_start + (v->vm_pgoff << 12);
 	}
+	if (lookup == ip && m->cnt)
+		f.off |= AS_FRAME_EXACT;
 	m->frames[m->cnt++] = f;
 	return true;
 }

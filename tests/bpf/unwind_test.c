@@ -115,6 +115,9 @@ static void sigframe__test(void)
 	start = code - 0x25;
 	sigframe__set(stage__word(SP + 24), start, SP + 0x700, SP + 0x800);
 	EXPECT(SP, 0, AS_END_COMPLETE, handler, restorer, start, end);
+	/* ... and said so, that its name isn't looked up one less either. */
+	CHECK(walk(SP, 0)->frames[3].off & AS_FRAME_EXACT);
+	CHECK(!(walk(SP, 0)->frames[2].off & AS_FRAME_EXACT));
 	/* On a stack of its own, above or below. */
 	alt = (u64 *)host__add_memory(ALT_LOW, 0x1000);
 	host__add_vma(ALT_LOW, ALT_LOW + 0x1000, 0, 0, NULL);

@@ -83,7 +83,7 @@ static inline void expect__walk(int line, u64 sp, u64 bp, u32 end, const u64 *ip
 	bool same = ev->end == end && ev->frame_cnt == cnt + 1;
 
 	for (u32 i = 0; same && i < cnt; i++)
-		same = ev->frames[i + 1].off == ips[i] + stage.app.bias &&
+		same = (ev->frames[i + 1].off & ~AS_FRAME_EXACT) == ips[i] + stage.app.bias &&
 		       ev->frames[i + 1].file == stage.app.hash;
 	if (same)
 		return;

@@ -12,11 +12,9 @@ cc "${flags[@]}" -o "$MADE/edge" "$SOURCE/lib/edge.c" "$MADE/edge_lib.so"
 
 # Two stacks may end early, but only behind what is right: a coroutine begins at __start_context, which
 # has no caller, and the dynamic linker's trampoline (around the resolver of an indirect function) keeps
-# its CFA in rbx, which isn't followed. And one name is known to be off: an interrupted instruction is
-# looked up by the byte before, like a return address.
+# its CFA in rbx, which isn't followed.
 as_said() {
 	sed -E 's/ main libc(\*[23])? _start$/ main/
-		s/ before_fault in_fault / fault_first in_fault /
 		s/^(stack 50110) (complete|no-table) (.* co_main)( libc)?$/\1 cut \3/
 		s/^(stack 50202) (complete|unsupported) (.* ld.so\*2)( in_library main)?$/\1 cut \3/'
 }
