@@ -38,7 +38,7 @@ struct as_window {
  * Its sums wait here, without atomics, until another memo or size class needs the place or user
  * space asks for them (memo__flush).
  */
-#define AS_MEMO_CHECKS 96
+#define AS_MEMO_CHECKS 144
 #define AS_MEMO_SETS   32
 #define AS_MEMO_WAYS   2
 
