@@ -39,14 +39,14 @@ wait_for() { # FILE WORD: at most 60 s
 
 by_command() { # NAME WORKLOAD
 	status=0
-	allocsnoop -f json -o "$1.json" -- "/work/$2" </dev/null >"$1.out" 2>"$1.err" || status=$?
+	allocsnoop -f json -o "$1.json" -- "/t/$2" </dev/null >"$1.out" 2>"$1.err" || status=$?
 	finished "$1" "$status" 0
 }
 
 by_pid() { # NAME WORKLOAD: the workload stands at its gate until its probes are in place
 	status=0
 	mkfifo "$1.gate"
-	GO_FIFO=$1.gate "/work/$2" >"$1.out" </dev/null &
+	GO_FIFO=$1.gate "/t/$2" >"$1.out" </dev/null &
 	target=$!
 	wait_for "$1.out" ready || bad "$1" "the workload does not come to its gate"
 	allocsnoop -f json -o "$1.json" -p "$target" </dev/null >/dev/null 2>"$1.err" &
@@ -82,8 +82,8 @@ fi
 by_command matrix api_matrix
 by_pid matrix_pid api_matrix
 by_command threads8 threads8
-unharmed fork /work/launch_tree fork 5
-unharmed vfork /work/launch_tree vfork 5
-unharmed spawn /work/launch_tree spawn 5
-unharmed threads /work/launch_threads join 20
-unharmed exec-by-thread /work/launch_threads exec 3
+unharmed fork /t/launch_tree fork 5
+unharmed vfork /t/launch_tree vfork 5
+unharmed spawn /t/launch_tree spawn 5
+unharmed threads /t/launch_threads join 20
+unharmed exec-by-thread /t/launch_threads exec 3

@@ -51,13 +51,13 @@ add_program() {
 
 make_initramfs() {
 	local name
-	mkdir -p "$ROOT"/{bin,proc,sys,dev,tmp,etc,work,root}
+	mkdir -p "$ROOT"/{bin,proc,sys,dev,tmp,etc,t,root}
 	file_is_static "$(command -v busybox)" || skip "busybox is not a static one (package busybox-static)"
 	install "$(command -v busybox)" "$ROOT/bin/busybox"
 	add_program "$SNOOP" /bin/allocsnoop
 	for name in "${WORKLOADS[@]}"; do
 		[ -x "$WORK/$name" ] || fail "no $WORK/$name: run make tests"
-		add_program "$WORK/$name" "/work/$name"
+		add_program "$WORK/$name" "/t/$name"
 	done
 	echo root:x:0:0:root:/root:/bin/sh >"$ROOT/etc/passwd"
 	install "$TREE/tests/vm/init" "$ROOT/init"
