@@ -75,15 +75,18 @@ static int target__attach_file(struct session *s, struct target *t, const struct
 	return err;
 }
 
-/* Probes in every allocator known so far. */
+/* Probes in every allocator known so far: one that can't be probed hides none of the others. */
 static int target__attach(struct session *s, struct target *t)
 {
-	int err = 0;
+	int err, first = 0;
 
 	t->attached = true;
-	for (size_t i = 0; i < s->files.all.cnt && !err; i++)
+	for (size_t i = 0; i < s->files.all.cnt && first != -ESRCH; i++) {
 		err = target__attach_file(s, t, s->files.all.v[i]);
-	return err;
+		if (err && !first)
+			first = err;
+	}
+	return first;
 }
 
 /* A newly found allocator: probes in every process that has probes of its own. */
