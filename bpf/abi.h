@@ -102,12 +102,12 @@ _Static_assert(sizeof(struct as_frame) == 16, "frames are hashed and stored as w
 /* ---- files ---- */
 
 /* What the kernel knows a file by (never stat's st_dev: btrfs and overlayfs disagree with the
- * mapping's). */
+ * mapping's; not the ctime: it moves when a file that is mapped is replaced or deleted). */
 struct as_file_key {
 	__u64 ino;
 	__u64 dev; /* kernel encoding: major << 20 | minor */
 	__u64 generation;
-	__u64 ctime_sec;
+	__u64 mtime_sec;
 };
 
 /* bpf map `files`: file hash -> what user space has done about it. */
@@ -149,11 +149,15 @@ struct as_ranges {
 #define AS_CFA_SIGFRAME	   6
 #define AS_CFA_END	   7 /* the return address is undefined: outermost frame */
 #define AS_CFA_UNSUPPORTED 8
+#define AS_CFA_RBX	   9 /* CFA = rbx + cfa_off (the dynamic linker's trampolines) */
 
 #define AS_FP_SAME  0 /* caller's rbp is rbp */
 #define AS_FP_CFA   1 /* caller's rbp is *(CFA + fp_off) */
 #define AS_FP_RBP   2 /* caller's rbp is *(rbp + fp_off) */
 #define AS_FP_UNDEF 3 /* lost: must not be followed */
+
+#define AS_BX_SAME 0 /* caller's rbx is rbx */
+#define AS_BX_LOST 1 /* must not be followed; no word is saved at an odd place */
 
 struct as_rule {
 	__u8 cfa_kind;
@@ -161,9 +165,9 @@ struct as_rule {
 	__u16 aux;
 	__s32 cfa_off;
 	__s32 fp_off;
-	__u32 pad; /* the kernel spaces array elements by 8 bytes, and user space maps the array */
+	__s32 bx_off; /* caller's rbx is *(CFA + bx_off), or AS_BX_* */
 };
-_Static_assert(sizeof(struct as_rule) == 16, "array elements");
+_Static_assert(sizeof(struct as_rule) == 16, "the kernel spaces array elements by 8 bytes");
 
 /* Rules with fixed numbers. */
 #define AS_RULE_GAP	    0

@@ -13,6 +13,7 @@
 #include "config.bpf.h"
 #include "maps.bpf.h"
 #include "regs.bpf.h"
+#include "trampoline.bpf.h"
 #include "file.bpf.h"
 #include "window.bpf.h"
 #include "tally.bpf.h"

@@ -79,13 +79,21 @@ static __always_inline bool call__was_jumped_to(const struct call *c, struct tas
 	return true;
 }
 
-/* The same where the stack isn't walked. */
-static __noinline int call__is_jump(struct call *c)
+/* Where the call returns to, also while another tool's return probe waits there. */
+static __always_inline __u64 call__return(const struct call *c, struct task_struct *task)
 {
 	__u64 ra = 0;
 
 	bpf_probe_read_user(&ra, sizeof(ra), (void *)c->sp);
-	return call__was_jumped_to(c, bpf_get_current_task_btf(), ra);
+	return ra && ra == trampoline__addr(task) ? trampoline__caller(c->sp) : ra;
+}
+
+/* The same where the stack isn't walked. */
+static __noinline int call__is_jump(struct call *c)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return call__was_jumped_to(c, task, call__return(c, task));
 }
 
 /* More such places than `jumpers` holds: then every call looks. */
@@ -107,15 +115,15 @@ static __noinline int call__note_jumper(struct call *c)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct as_thread *prev =
 		bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	__u64 ra = 0, key;
+	__u64 ra, key;
 	__u32 one = 1;
 	int jumped;
 
-	bpf_probe_read_user(&ra, sizeof(ra), (void *)c->sp);
 	if (!prev) {
 		loss__count(AS_LOSS_NO_THREAD_STATE);
 		return 0;
 	}
+	ra = call__return(c, task);
 	jumped = call__came_from(c, prev, ra);
 	prev->site = AS_COOKIE_SITE(c->cookie);
 	prev->sp = c->sp;
@@ -204,7 +212,7 @@ static __noinline bool call__walk(struct call *c, struct as_slot *s, __u32 slot,
 	__u64 key;
 
 	memo__begin(s, ctx->ip, c->sp, ctx->bp);
-	walk__begin(w, s, ctx->ip, c->sp, ctx->bp);
+	walk__begin(w, s, ctx->ip, c->sp, ctx->bp, ctx->bx);
 	if (w->depth == 2 && call__is_inner(w))
 		return false;
 	key = jumper__key(s->proc, w->ip);

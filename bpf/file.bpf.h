@@ -4,17 +4,17 @@
 #ifndef ALLOCSNOOP_FILE_BPF_H
 #define ALLOCSNOOP_FILE_BPF_H
 
-static __always_inline __u64 file__ctime(struct inode *inode)
+static __always_inline __u64 file__mtime(struct inode *inode)
 {
 	struct inode___sec *sec = (void *)inode;
-	struct inode___ctime *ctime = (void *)inode;
-	struct inode____ctime *hidden = (void *)inode;
+	struct inode___mtime *mtime = (void *)inode;
+	struct inode____mtime *hidden = (void *)inode;
 
-	if (bpf_core_field_exists(sec->i_ctime_sec))
-		return BPF_CORE_READ(sec, i_ctime_sec);
-	if (bpf_core_field_exists(ctime->i_ctime))
-		return BPF_CORE_READ(ctime, i_ctime.tv_sec);
-	return BPF_CORE_READ(hidden, __i_ctime.tv_sec);
+	if (bpf_core_field_exists(sec->i_mtime_sec))
+		return BPF_CORE_READ(sec, i_mtime_sec);
+	if (bpf_core_field_exists(mtime->i_mtime))
+		return BPF_CORE_READ(mtime, i_mtime.tv_sec);
+	return BPF_CORE_READ(hidden, __i_mtime.tv_sec);
 }
 
 static __always_inline void file__key(struct file *file, struct as_file_key *key)
@@ -24,7 +24,7 @@ static __always_inline void file__key(struct file *file, struct as_file_key *key
 	key->ino = BPF_CORE_READ(inode, i_ino);
 	key->dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	key->generation = BPF_CORE_READ(inode, i_generation);
-	key->ctime_sec = file__ctime(inode);
+	key->mtime_sec = file__mtime(inode);
 }
 
 /* Never 0, which means "no file". */
@@ -33,7 +33,7 @@ static __always_inline __u64 file__hash(const struct as_file_key *key)
 	__u64 h = hash__mix(hash__mix(0, key->ino), key->dev);
 
 	h = hash__mix(h, key->generation);
-	return hash__mix(h, key->ctime_sec) | 1;
+	return hash__mix(h, key->mtime_sec) | 1;
 }
 
 static long mapping__fill(struct task_struct *task, struct vm_area_struct *vma,
@@ -218,6 +218,7 @@ static __always_inline void mapping__renew(struct as_slot *s, struct task_struct
 		return;
 	s->generation++;
 	s->seq = seq;
+	s->trampoline = trampoline__addr(task);
 	if (s->proc == proc)
 		return;
 	s->proc = proc;

@@ -60,12 +60,17 @@ struct as_memo {
 
 #define WALK_NOT_DONE 0xffff
 
+#define WALK_BX_LIVE 0 /* still in the register */
+#define WALK_BX_LOST 1
+
 /* Where a walk has come to. In the slot, as programs have only 512 bytes of stack for all their
  * functions. */
 struct walk {
 	__u64 ip; /* of the newest frame */
 	__u64 sp; /* its CFA side: stack pointer inside that frame, at ip */
 	__u64 bp;
+	__u64 bx;    /* the register's */
+	__u64 bx_at; /* where a callee has saved this frame's rbx, or WALK_BX_* */
 	__u64 hash;
 	__u32 depth;	     /* frames stored */
 	__u32 end;	     /* AS_END_*, or WALK_NOT_DONE */
@@ -87,6 +92,7 @@ struct as_slot {
 	__u64 proc;	  /* whose mappings are cached; already announced to user space */
 	__u64 seq;	  /* mm_lock_seq at which they were looked up */
 	__u64 generation; /* counts changes of the two above; from 1 */
+	__u64 trampoline; /* of this generation, see trampoline__addr */
 	__u64 next;	  /* entry to replace */
 	struct as_mapping maps[AS_MAPPING_CNT];
 	struct as_mapping asked; /* the one just looked up */

@@ -20,6 +20,7 @@ static __always_inline struct regs_args regs__args(const struct pt_regs *ctx)
  * ucontext's mcontext begins at 40, in the order r8..r15 rdi rsi rbp rbx rdx rax rcx rsp rip
  * (asm/sigcontext.h). */
 #define REGS_SIGFRAME_BP 120
+#define REGS_SIGFRAME_BX 128
 #define REGS_SIGFRAME_SP 160
 #define REGS_SIGFRAME_IP 168
 

@@ -72,6 +72,35 @@ static __always_inline bool walk__read(struct walk *w, struct as_slot *s, __u64 
 	return false;
 }
 
+/* The return address at addr, or the one that a return probe has replaced (rare: such walks aren't
+ * remembered, as the stack doesn't say where they go). */
+static __always_inline bool walk__return(struct walk *w, struct as_slot *s, __u64 addr, __u64 *ra)
+{
+	if (!walk__read(w, s, addr, ra))
+		return false;
+	if (*ra != s->trampoline || !*ra)
+		return true;
+	s->now.generation = 0;
+	*ra = trampoline__caller(addr);
+	if (!*ra)
+		w->end = AS_END_UNSUPPORTED;
+	return *ra;
+}
+
+/* The frame's rbx, for the few frames that have their CFA there. */
+static __always_inline bool walk__bx(struct walk *w, struct as_slot *s, __u64 *bx)
+{
+	if (w->bx_at == WALK_BX_LOST) {
+		w->end = AS_END_UNSUPPORTED;
+		return false;
+	}
+	if (w->bx_at != WALK_BX_LIVE)
+		return walk__read(w, s, w->bx_at, bx);
+	s->now.generation = 0; /* memos don't compare this register */
+	*bx = w->bx;
+	return true;
+}
+
 /* Does a call end right before ra? E8 rel32, or FF /2 with its operand in 2 to 7 bytes (Intel SDM,
  * CALL). */
 static __always_inline bool walk__follows_call(__u64 ra)
@@ -111,12 +140,13 @@ static __always_inline void walk__frame_pointer(struct walk *w, struct as_slot *
 	}
 	if (at > stack->end - 2 * REGS_WORD)
 		return;
-	if (!walk__read(w, s, at, &bp) || !walk__read(w, s, at + REGS_WORD, &ra))
+	if (!walk__read(w, s, at, &bp) || !walk__return(w, s, at + REGS_WORD, &ra))
 		return;
 	if (!ra || !walk__follows_call(ra))
 		return;
 	w->end = WALK_NOT_DONE;
 	w->own_bp = 0;
+	w->bx_at = WALK_BX_LOST;
 	walk__up(w, s, ra, at + 2 * REGS_WORD, bp);
 }
 
@@ -130,6 +160,7 @@ static __always_inline void walk__sigframe(struct walk *w, struct as_slot *s)
 	    !walk__read(w, s, w->sp + REGS_SIGFRAME_SP, &sp) ||
 	    !walk__read(w, s, w->sp + REGS_SIGFRAME_IP, &ip))
 		return;
+	w->bx_at = w->sp + REGS_SIGFRAME_BX;
 	w->ip = ip;
 	w->sp = sp;
 	w->bp = bp;
@@ -154,6 +185,8 @@ static __always_inline __u64 walk__cfa(struct walk *w, struct as_slot *s, const 
 		if (!walk__read(w, s, cfa, &cfa))
 			return 0;
 		return cfa + r->aux;
+	case AS_CFA_RBX:
+		return walk__bx(w, s, &cfa) ? cfa + r->cfa_off : 0;
 	case AS_CFA_PLT:
 		return w->sp + 8 + ((w->ip & 15) >= r->aux ? 8 : 0);
 	case AS_CFA_END:
@@ -181,7 +214,7 @@ static __always_inline void walk__by_rule(struct walk *w, struct as_slot *s,
 		w->end = AS_END_NO_PROGRESS;
 		return;
 	}
-	if (!walk__read(w, s, cfa - REGS_WORD, &ra))
+	if (!walk__return(w, s, cfa - REGS_WORD, &ra))
 		return;
 	if (r->fp_kind == AS_FP_CFA || r->fp_kind == AS_FP_RBP) {
 		__u64 at = (r->fp_kind == AS_FP_CFA ? cfa : walk__bp(w, s)) + r->fp_off;
@@ -194,6 +227,8 @@ static __always_inline void walk__by_rule(struct walk *w, struct as_slot *s,
 		bp = 0; /* no frame's: whoever needs it ends the walk */
 		w->own_bp = 0;
 	}
+	if (r->bx_off != AS_BX_SAME)
+		w->bx_at = r->bx_off == AS_BX_LOST ? WALK_BX_LOST : cfa + r->bx_off;
 	if (!ra) { /* _start's caller, by convention */
 		w->end = AS_END_COMPLETE;
 		return;
@@ -237,14 +272,14 @@ __noinline int walk__step(__u32 slot)
 /* Frames 0 and 1 of a hit at ip: the probed function, and its caller, whose return address lies at
  * entry_sp. */
 static __always_inline void walk__begin(struct walk *w, struct as_slot *s, __u64 ip, __u64 entry_sp,
-					__u64 bp)
+					__u64 bp, __u64 bx)
 {
 	__u64 ra;
 
-	*w = (struct walk){ .ip = ip, .exact = 1, .own_bp = 1, .end = WALK_NOT_DONE };
+	*w = (struct walk){ .ip = ip, .bx = bx, .exact = 1, .own_bp = 1, .end = WALK_NOT_DONE };
 	if (!walk__push(w, s))
 		return;
-	if (walk__read(w, s, entry_sp, &ra))
+	if (walk__return(w, s, entry_sp, &ra))
 		walk__up(w, s, ra, entry_sp + REGS_WORD, bp);
 	else
 		loss__count(AS_LOSS_CALLER_UNREADABLE);

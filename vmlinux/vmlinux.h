@@ -37,15 +37,15 @@ struct inode {
 };
 
 struct inode___sec { /* from 6.11 */
-	long long i_ctime_sec;
+	long long i_mtime_sec;
 };
 
-struct inode___ctime { /* to 6.5 */
-	struct timespec64 i_ctime;
+struct inode___mtime { /* to 6.6 */
+	struct timespec64 i_mtime;
 };
 
-struct inode____ctime { /* 6.6 to 6.10 */
-	struct timespec64 __i_ctime;
+struct inode____mtime { /* 6.7 to 6.10 */
+	struct timespec64 __i_mtime;
 };
 
 struct file {
@@ -58,9 +58,18 @@ struct seqcount {
 
 typedef struct seqcount seqcount_t;
 
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
 struct mm_struct {
 	struct file *exe_file;
 	unsigned long start_code;
+	struct uprobes_state uprobes_state;
 };
 
 struct mm_struct___seq { /* from 6.13: odd while a writer is inside; before that an int, or nothing

@@ -33,12 +33,14 @@ struct cfa_reg {
 struct cfa_state {
 	struct cfa_reg cfa;
 	struct cfa_reg fp;
+	struct cfa_reg bx;
 	struct cfa_reg ra;
 };
 
 struct unwind_arch {
 	u16 machine; /* EM_* */
 	u16 fp_reg;  /* DWARF numbers */
+	u16 bx_reg;  /* callee-saved, and some CFAs are in it */
 	u16 ra_reg;
 	const u8 *restorer; /* the code that a signal handler returns to */
 	size_t restorer_size;

@@ -11,13 +11,15 @@
 #include "unwind/arch.h"
 #include "unwind/cursor.h"
 
+#define REG_RBX 3
 #define REG_RBP 6
 #define REG_RSP 7
 #define REG_RIP 16
 
-/* ucontext_t: gregs[] begin at 40, REG_RBP is the 11th of them, REG_RSP the 16th (at 160), REG_RIP
- * next. */
+/* ucontext_t: gregs[] begin at 40, REG_RBP is the 11th of them, REG_RBX the next, REG_RSP the 16th
+ * (at 160), REG_RIP next. */
 #define UC_RBP 120
+#define UC_RBX 128
 #define UC_RIP 168
 
 static const struct as_rule unsupported = { .cfa_kind = AS_CFA_UNSUPPORTED };
@@ -105,9 +107,14 @@ static bool cfa_from_reg(const struct cfa_reg *r, struct as_rule *out)
 {
 	if (r->how != CFA_OFFSET || !fits_s32(r->off))
 		return false;
-	if (r->reg != REG_RSP && r->reg != REG_RBP)
+	if (r->reg == REG_RSP)
+		out->cfa_kind = AS_CFA_RSP;
+	else if (r->reg == REG_RBP)
+		out->cfa_kind = AS_CFA_RBP;
+	else if (r->reg == REG_RBX)
+		out->cfa_kind = AS_CFA_RBX;
+	else
 		return false;
-	out->cfa_kind = r->reg == REG_RSP ? AS_CFA_RSP : AS_CFA_RBP;
 	out->cfa_off = (s32)r->off;
 	return true;
 }
@@ -138,16 +145,28 @@ static void set_fp(const struct cfa_reg *r, struct as_rule *out)
 	out->fp_off = (s32)off;
 }
 
+/* Only the callers whose CFA is in rbx need it. */
+static void set_bx(const struct cfa_reg *r, struct as_rule *out)
+{
+	if (r->how == CFA_UNSET || r->how == CFA_SAME || (r->how == CFA_REG && r->reg == REG_RBX))
+		out->bx_off = AS_BX_SAME;
+	else if (r->how == CFA_OFFSET && r->off && fits_s32(r->off))
+		out->bx_off = (s32)r->off;
+	else
+		out->bx_off = AS_BX_LOST;
+}
+
 /* glibc describes __restore_rt's frame register by register, all at fixed places from rsp. */
 static bool is_sigframe(const struct cfa_state *s)
 {
 	static const u8 saved_rsp[] = { DW_OP_breg7, 0xa0, 0x01, DW_OP_deref };
-	s64 fp, ra;
+	s64 fp, bx, ra;
 
 	return s->cfa.how == CFA_EXPR && s->cfa.expr_size == sizeof(saved_rsp) &&
 	       !memcmp(s->cfa.expr, saved_rsp, sizeof(saved_rsp)) &&
 	       expr_is_breg(&s->ra, REG_RSP, &ra) && ra == UC_RIP &&
-	       expr_is_breg(&s->fp, REG_RSP, &fp) && fp == UC_RBP;
+	       expr_is_breg(&s->fp, REG_RSP, &fp) && fp == UC_RBP &&
+	       expr_is_breg(&s->bx, REG_RSP, &bx) && bx == UC_RBX;
 }
 
 static struct as_rule x86_rule(const struct cfa_state *s, bool signal)
@@ -163,6 +182,7 @@ static struct as_rule x86_rule(const struct cfa_state *s, bool signal)
 	if (!(s->cfa.how == CFA_EXPR ? cfa_from_expr(&s->cfa, &out) : cfa_from_reg(&s->cfa, &out)))
 		return unsupported;
 	set_fp(&s->fp, &out);
+	set_bx(&s->bx, &out);
 	return out;
 }
 
@@ -172,6 +192,7 @@ static const u8 restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0
 const struct unwind_arch unwind_arch_x86 = {
 	.machine = EM_X86_64,
 	.fp_reg = REG_RBP,
+	.bx_reg = REG_RBX,
 	.ra_reg = REG_RIP,
 	.restorer = restorer,
 	.restorer_size = sizeof(restorer),

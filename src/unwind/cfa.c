@@ -34,6 +34,8 @@ static struct cfa_reg *reg_of(struct run *r, u64 reg, struct cfa_state *st)
 {
 	if (reg == r->arch->fp_reg)
 		return &st->fp;
+	if (reg == r->arch->bx_reg)
+		return &st->bx;
 	return reg == r->arch->ra_reg ? &st->ra : NULL;
 }
 

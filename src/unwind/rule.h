@@ -35,7 +35,8 @@ static inline u32 unwind_rule__hash(const struct as_rule *r)
 {
 	u64 h = (u64)(u32)r->cfa_off << 32 | (u32)r->fp_off;
 
-	h ^= (u64)r->cfa_kind << 56 ^ (u64)r->fp_kind << 24 ^ (u64)r->aux << 40;
+	h ^= (u64)r->cfa_kind << 56 ^ (u64)r->fp_kind << 24 ^ (u64)r->aux << 40 ^
+	     (u64)(u32)r->bx_off << 12;
 	h *= 0x9e3779b97f4a7c15ull;
 	return (u32)(h >> 32);
 }
@@ -43,7 +44,7 @@ static inline u32 unwind_rule__hash(const struct as_rule *r)
 static inline bool unwind_rule__eq(const struct as_rule *a, const struct as_rule *b)
 {
 	return a->cfa_kind == b->cfa_kind && a->fp_kind == b->fp_kind && a->aux == b->aux &&
-	       a->cfa_off == b->cfa_off && a->fp_off == b->fp_off;
+	       a->cfa_off == b->cfa_off && a->fp_off == b->fp_off && a->bx_off == b->bx_off;
 }
 
 #endif

@@ -261,6 +261,58 @@ static void memo__test(void)
 	       0); /* one jump arrives once: the second malloc of each round is the program's */
 }
 
+/* Another tool's return probe on a function that jumps on: the next one finds the probe's address
+ * in place of its caller's, and is still the same call. */
+static void return_probe__test(void)
+{
+	u64 first, second;
+
+	scene__init();
+	for (u32 i = 0; i < 3; i++) {
+		stage__set_word(SP, RA);
+		call(REALLOC, 0, 50, 0);
+		stage__probe_return(SP);
+		call(MALLOC, 50, 0, 0);
+		stage__returned();
+		stage__set_word(SP, RA);
+		call(MALLOC, 50, 0, 0); /* the program's own */
+	}
+	EXPECT(6, 300, 0);
+	/* Both are probed, the first by entry and return; and calls that fail. */
+	for (u32 i = 0; i < 3; i++) {
+		stage__set_word(SP, RA);
+		call(REALLOCARRAY, 0, 5, 10);
+		stage__probe_return(SP);
+		call(REALLOC, 0, 50, 0);
+		stage__probe_return(SP);
+		call(MALLOC, 50, 0, 0);
+		stage__returned();
+		stage__returned();
+	}
+	EXPECT(3, 150, 0);
+	stage__set_word(SP, RA);
+	call(REALLOC, 0, ~0ull, 0);
+	stage__probe_return(SP);
+	call(MALLOC, ~0ull, 0, 0);
+	stage__returned();
+	EXPECT(0, 0, 1);
+	/* Two callers that look the same on the stack are two. */
+	for (u32 i = 0; i < 3; i++) {
+		stage__set_word(SP, RA);
+		stage__probe_return(SP);
+		call(MALLOC, 50, 0, 0);
+		first = stage__take_sums().key.stack;
+		stage__returned();
+		stage__set_word(SP, OTHER_RA);
+		stage__probe_return(SP);
+		call(MALLOC, 50, 0, 0);
+		second = stage__take_sums().key.stack;
+		stage__returned();
+		CHECK(first != second);
+	}
+	CHECK_EQ(host__losses(), 0);
+}
+
 /* With no room to note from where such calls come, every call looks. */
 static void jumpers_full__test(void)
 {
@@ -354,6 +406,7 @@ int main(void)
 	places__test();
 	threads__test();
 	memo__test();
+	return_probe__test();
 	jumpers_full__test();
 	no_storage__test();
 	ranges__test();

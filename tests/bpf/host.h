@@ -54,8 +54,9 @@ struct host {
 	int signal_err;
 	__u8 seq[4096] __attribute__((aligned(8))); /* what an iterator has written */
 	__u64 seq_size;
-	enum { CTIME_SEC, CTIME_OLD, CTIME_HIDDEN } ctime;
+	enum { MTIME_SEC, MTIME_OLD, MTIME_HIDDEN } mtime;
 	bool no_lock_seq;      /* kernels before 6.13 */
+	bool no_trampoline;    /* kernels that keep its address elsewhere */
 	void (*preempt)(void); /* called in every helper: something else may happen there */
 };
 
@@ -94,9 +95,11 @@ static inline bool host__has(const char *field)
 {
 	if (strstr(field, "mm_lock_seq"))
 		return !host.no_lock_seq;
-	if (strstr(field, "i_ctime_sec"))
-		return host.ctime == CTIME_SEC;
-	return host.ctime == CTIME_OLD;
+	if (strstr(field, "uprobes_state") || strstr(field, "area->vaddr"))
+		return !host.no_trampoline;
+	if (strstr(field, "i_mtime_sec"))
+		return host.mtime == MTIME_SEC;
+	return host.mtime == MTIME_OLD;
 }
 
 static inline void *bpf_map_lookup_elem(const void *map, const void *key)

@@ -171,18 +171,18 @@ static void file__test(void)
 	DIFFERS(f->inode.i_ino++, f->inode.i_ino--);
 	DIFFERS(f->sb.s_dev++, f->sb.s_dev--);
 	DIFFERS(f->inode.i_generation++, f->inode.i_generation--);
-	DIFFERS(f->inode.ctime_sec++, f->inode.ctime_sec--);
+	DIFFERS(f->inode.mtime_sec++, f->inode.mtime_sec--);
 #undef DIFFERS
 	/* Each kernel's own place for the time, whatever lies in the others'. */
-	f->inode.ctime_old = f->inode.ctime_hidden = f->inode.ctime_sec;
-	host.ctime = CTIME_OLD;
+	f->inode.mtime_old = f->inode.mtime_hidden = f->inode.mtime_sec;
+	host.mtime = MTIME_OLD;
 	CHECK_EQ(stage_file__hash(f), hash);
-	f->inode.ctime_hidden = f->inode.ctime_sec = 1;
+	f->inode.mtime_hidden = f->inode.mtime_sec = 1;
 	CHECK_EQ(stage_file__hash(f), hash);
-	host.ctime = CTIME_HIDDEN;
+	host.mtime = MTIME_HIDDEN;
 	CHECK(stage_file__hash(f) != hash);
-	f->inode.ctime_hidden = f->inode.ctime_old;
-	f->inode.ctime_old = 2;
+	f->inode.mtime_hidden = f->inode.mtime_old;
+	f->inode.mtime_old = 2;
 	CHECK_EQ(stage_file__hash(f), hash);
 }
 
@@ -197,7 +197,7 @@ static void file_hashes__test(void)
 	for (u32 i = 0; i < N * N; i++) {
 		struct as_file_key key = { .ino = 100 + i % N,
 					   .dev = 40 + i / N,
-					   .ctime_sec = 1700000000 };
+					   .mtime_sec = 1700000000 };
 
 		hashes[cnt++] = file__hash(&key);
 	}

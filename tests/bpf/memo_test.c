@@ -20,6 +20,11 @@
 static struct stage_file lib;
 static struct as_rule fn_rules[FN_CNT];
 static u64 seed;
+static u64 hit_bx;	  /* rbx at the hits */
+static u64 hidden[WORDS]; /* from the words at SP, by return probes */
+
+#define BX_LIVE 0
+#define BX_LOST 1
 
 static u64 draw(u64 below)
 {
@@ -35,6 +40,7 @@ static struct as_rule random__rule(void)
 
 	r.fp_off = r.fp_kind == AS_FP_RBP ? 8 * (s32)draw(3) : -8 * (s32)(2 + draw(3));
 	r.cfa_off = 8 * (1 + (s32)draw(7));
+	r.bx_off = draw(3) ? AS_BX_SAME : draw(6) ? -8 * (s32)(2 + draw(3)) : AS_BX_LOST;
 	if (kind < 3) {
 		r.cfa_kind = AS_CFA_RBP;
 	} else if (kind < 5) {
@@ -48,6 +54,8 @@ static struct as_rule random__rule(void)
 	} else if (kind == 7) {
 		r.cfa_off =
 			1000 + 8 * (s32)draw(200); /* a frame as large as what is read at a time */
+	} else if (kind == 8) {
+		r.cfa_kind = AS_CFA_RBX;
 	}
 	return r;
 }
@@ -68,6 +76,8 @@ static void scene__init(void)
 		rows[i] = (struct unwind_row){ .off = FN_FIRST + i * FN_SIZE, .rule = rule };
 	}
 	stage_file__set_table(&stage.app, 0, rows, FN_CNT);
+	stage.xol.vaddr = TRAMPOLINE;
+	stage.mm.uprobes_state.xol_area = &stage.xol;
 }
 
 /* What a stack holds: return addresses mostly, frame pointers, anything. */
@@ -81,6 +91,8 @@ static u64 random__word(void)
 		return LIB_TEXT + draw(TEXT_SIZE);
 	if (kind < 87)
 		return JIT_TEXT + draw(TEXT_SIZE);
+	if (kind < 88)
+		return TRAMPOLINE;
 	if (kind < 97)
 		return SP + 8 * draw(WORDS + 20);
 	return kind == 97 ? 0 : kind == 98 ? draw(1000) : host__random(&seed);
@@ -140,13 +152,27 @@ struct regs {
 	u64 ip;
 	u64 sp;
 	u64 bp;
+	u64 bx_at;  /* where its rbx is saved */
 	bool exact; /* ip is no return address */
 };
 
 static bool model__up(struct model *m, struct regs *r, u64 ip, u64 sp, u64 bp)
 {
-	*r = (struct regs){ .ip = ip, .sp = sp, .bp = bp };
+	*r = (struct regs){ .ip = ip, .sp = sp, .bp = bp, .bx_at = r->bx_at };
 	return model__frame(m, ip, ip - 1);
+}
+
+/* A return address. What return probes have hidden is the test's own book. */
+static bool model__return(struct model *m, u64 addr, u64 *to)
+{
+	if (!model__read(m, addr, to))
+		return false;
+	if (*to == TRAMPOLINE) {
+		m->end = AS_END_UNSUPPORTED;
+		*to = addr >= SP && addr - SP < sizeof(hidden) ? hidden[(addr - SP) / 8] : 0;
+		return *to;
+	}
+	return true;
 }
 
 /* Text of the program is all E8 here, so every address in it follows a call; elsewhere there is no
@@ -164,8 +190,11 @@ static bool model__by_rbp(struct model *m, struct regs *r, u32 end)
 	m->end = end;
 	if (r->bp < r->sp || r->bp & 7 || !stack_vma || r->bp >= stack_vma->vm_end - 15)
 		return false;
-	return model__read(m, r->bp, &bp) && model__read(m, r->bp + 8, &ra) && ra &&
-	       model__follows_call(ra) && model__up(m, r, ra, r->bp + 16, bp);
+	if (!model__read(m, r->bp, &bp) || !model__return(m, r->bp + 8, &ra) || !ra ||
+	    !model__follows_call(ra))
+		return false;
+	r->bx_at = BX_LOST;
+	return model__up(m, r, ra, r->bp + 16, bp);
 }
 
 static bool model__by_signal(struct model *m, struct regs *r)
@@ -173,16 +202,24 @@ static bool model__by_signal(struct model *m, struct regs *r)
 	u64 uc = r->sp;
 
 	r->exact = true;
+	r->bx_at = uc + 128;
 	return model__read(m, uc + 120, &r->bp) && model__read(m, uc + 160, &r->sp) &&
 	       model__read(m, uc + 168, &r->ip) && model__frame(m, r->ip, r->ip);
 }
 
 static bool model__cfa(struct model *m, const struct regs *r, const struct as_rule *rule, u64 *cfa)
 {
+	u64 bx = hit_bx;
 	u64 from =
 		rule->cfa_kind == AS_CFA_RSP || rule->cfa_kind == AS_CFA_DEREF_RSP ? r->sp : r->bp;
 
 	*cfa = from + rule->cfa_off;
+	if (rule->cfa_kind == AS_CFA_RBX) {
+		m->end = AS_END_UNSUPPORTED;
+		if (r->bx_at == BX_LOST || (r->bx_at != BX_LIVE && !model__read(m, r->bx_at, &bx)))
+			return false;
+		*cfa = bx + rule->cfa_off;
+	}
 	if (rule->cfa_kind == AS_CFA_PLT)
 		*cfa = r->sp + ((r->ip & 15) >= rule->aux ? 16 : 8);
 	if (rule->cfa_kind == AS_CFA_DEREF_RBP || rule->cfa_kind == AS_CFA_DEREF_RSP) {
@@ -198,13 +235,15 @@ static bool model__by_rule(struct model *m, struct regs *r, const struct as_rule
 {
 	u64 cfa, ra, bp = rule->fp_kind == AS_FP_UNDEF ? 0 : r->bp;
 
-	if (!model__cfa(m, r, rule, &cfa) || !model__read(m, cfa - 8, &ra))
+	if (!model__cfa(m, r, rule, &cfa) || !model__return(m, cfa - 8, &ra))
 		return false;
 	if (rule->fp_kind == AS_FP_CFA && !model__read(m, cfa + rule->fp_off, &bp))
 		return false;
 	if (rule->fp_kind == AS_FP_RBP && !model__read(m, r->bp + rule->fp_off, &bp))
 		return false;
 	m->end = AS_END_COMPLETE;
+	if (rule->bx_off != AS_BX_SAME)
+		r->bx_at = rule->bx_off == AS_BX_LOST ? BX_LOST : cfa + rule->bx_off;
 	return ra && model__up(m, r, ra, cfa, bp);
 }
 
@@ -236,12 +275,12 @@ static bool model__step(struct model *m, struct regs *r)
 
 static void model__walk(struct model *m, u64 sp, u64 bp)
 {
-	struct regs r;
+	struct regs r = { .bx_at = BX_LIVE };
 	u64 ra;
 
 	m->cnt = 0;
 	model__frame(m, ALLOC_TEXT + 0x100, ALLOC_TEXT + 0x100);
-	if (!model__read(m, sp, &ra) || !model__up(m, &r, ra, sp + 8, bp))
+	if (!model__return(m, sp, &ra) || !model__up(m, &r, ra, sp + 8, bp))
 		return;
 	while (model__step(m, &r)) {
 		if (m->cnt == MODEL_MAX) {
@@ -255,7 +294,7 @@ static void model__walk(struct model *m, u64 sp, u64 bp)
 
 static void hit(u64 ip, u64 sp, u64 bp)
 {
-	struct pt_regs regs = { .ip = ip, .sp = sp, .bp = bp, .di = 64 };
+	struct pt_regs regs = { .ip = ip, .sp = sp, .bp = bp, .bx = hit_bx, .di = 64 };
 
 	stage__call(COOKIE(1) | COOKIE_SIZE_ARG(1), &regs);
 }
@@ -308,10 +347,44 @@ static void change_mapping(void)
 		v->vm_pgoff ^= 16; /* another part of the file, or another file */
 }
 
+/* A return probe on a function whose return address is there. */
+static void add_return_probe(u64 word)
+{
+	u64 at = SP + 8 * word;
+
+	if (stage.return_cnt == TRAMPOLINE_DEPTH || *stage__word(at) == TRAMPOLINE)
+		return;
+	hidden[word] = *stage__word(at);
+	stage__probe_return(at);
+}
+
+/* A function with a return probe is called again, by another one: the stack looks the same. */
+static void change_caller(void)
+{
+	struct return_instance *ri = stage.utask.return_instances;
+
+	for (u64 n = draw(8); n && ri && ri->next; n--)
+		ri = ri->next;
+	if (!ri)
+		return;
+	hidden[(ri->stack - SP) / 8] = random__word();
+	for (u32 i = 0; i < stage.return_cnt; i++) {
+		if (stage.returns[i].stack == ri->stack)
+			stage.returns[i].orig_ret_vaddr = hidden[(ri->stack - SP) / 8];
+	}
+}
+
+static void drop_return_probes(void)
+{
+	stage.return_cnt = 0;
+	stage.utask.return_instances = NULL;
+	memset(hidden, 0, sizeof(hidden));
+}
+
 /* Changes one thing. */
 static void mutate(struct shot *s)
 {
-	switch (draw(8)) {
+	switch (draw(13)) {
 	case 0:
 		s->bp = random__word();
 		return;
@@ -326,6 +399,16 @@ static void mutate(struct shot *s)
 		return;
 	case 4:
 		return; /* nothing */
+	case 5:
+		hit_bx = SP + 8 * draw(WORDS);
+		return;
+	case 6:
+	case 7:
+		add_return_probe(draw(draw(4) ? 12 : 300));
+		return;
+	case 8:
+		change_caller();
+		return;
 	default:
 		stage__set_word(SP + 8 * draw(draw(2) ? 40 : 300), random__word());
 	}
@@ -340,6 +423,7 @@ static void random__test(void)
 	scene__init();
 	for (u32 i = 0; i < ROUNDS && check_failures < 5; i++) {
 		if (i % 40 == 0) {
+			drop_return_probes();
 			for (u32 w = 0; w < WORDS; w++)
 				stage__set_word(SP + w * 8, random__word());
 		}

@@ -29,9 +29,17 @@ struct stage_file {
 	u64 bias;
 };
 
+#define TRAMPOLINE \
+	0x7fffffffe000ull /* the kernel's page to which return probes let functions return */
+#define RETURNS_MAX 70
+
 struct stage {
 	struct task_struct task;
 	struct mm_struct mm;
+	struct xol_area xol;
+	struct uprobe_task utask;
+	struct return_instance returns[RETURNS_MAX];
+	u32 return_cnt;
 	struct stage_file alloc;
 	struct stage_file app;
 	u64 *stack; /* words from STACK_LOW */
@@ -52,6 +60,34 @@ static inline void stage__set_word(u64 addr, u64 value)
 	*stage__word(addr) = value;
 }
 
+/* What the kernel does when a function with a return probe is entered (prepare_uretprobe). */
+static inline void stage__probe_return(u64 at)
+{
+	struct return_instance *newest = stage.utask.return_instances;
+	struct return_instance *ri = &stage.returns[stage.return_cnt++];
+
+	stage.task.utask = &stage.utask;
+	if (!stage.mm.uprobes_state.xol_area) {
+		stage.xol.vaddr = TRAMPOLINE;
+		stage.mm.uprobes_state.xol_area = &stage.xol;
+		stage.mm.lock_seq += 2; /* the page was mapped */
+	}
+	*ri = (struct return_instance){ .stack = at,
+					.orig_ret_vaddr = *stage__word(at),
+					.next = newest };
+	if (ri->orig_ret_vaddr == TRAMPOLINE)
+		ri->orig_ret_vaddr = newest->orig_ret_vaddr;
+	stage.utask.return_instances = ri;
+	stage__set_word(at, TRAMPOLINE);
+}
+
+/* The function has returned. */
+static inline void stage__returned(void)
+{
+	stage.utask.return_instances = stage.utask.return_instances->next;
+	stage.return_cnt--;
+}
+
 static inline u64 stage_file__hash(struct stage_file *f)
 {
 	struct as_file_key key;
@@ -65,7 +101,7 @@ static inline void stage_file__map(struct stage_file *f, u64 ino, u64 start, u64
 	*f = (struct stage_file){ .start = start, .bias = (pgoff << 12) - start };
 	f->sb.s_dev = 0xfe00000;
 	f->inode =
-		(struct inode){ .i_ino = ino, .i_sb = &f->sb, .ctime_sec = 1700000000 + (s64)ino };
+		(struct inode){ .i_ino = ino, .i_sb = &f->sb, .mtime_sec = 1700000000 + (s64)ino };
 	f->file.f_inode = &f->inode;
 	f->hash = stage_file__hash(f);
 	host__add_vma(start, start + size, pgoff, VM_EXEC, &f->file);

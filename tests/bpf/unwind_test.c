@@ -261,6 +261,154 @@ static void depth__test(void)
 	CHECK_EQ(host__losses(), 0);
 }
 
+/* ---- a CFA in rbx, as around the dynamic linker's resolver ---- */
+
+static u64 fn_bx(s32 cfa_off, s32 bx_off)
+{
+	return fn((struct as_rule){ .cfa_kind = AS_CFA_RSP, .cfa_off = cfa_off, .bx_off = bx_off });
+}
+
+static void rbx__test(void)
+{
+	u64 saves, keeps, loses, by_rbx, end, handler, restorer, jit = 0x7e0000000040ull;
+
+	scene__init();
+	saves = fn_bx(32, -24);
+	keeps = fn_rsp(16);
+	loses = fn_bx(16, AS_BX_LOST);
+	by_rbx = fn((struct as_rule){ .cfa_kind = AS_CFA_RBX, .cfa_off = 24, .bx_off = -32 });
+	handler = fn_rsp(16);
+	restorer = fn((struct as_rule){ .cfa_kind = AS_CFA_SIGFRAME });
+	end = fn_end();
+	table__set();
+	/* The nearest callee that saved it has it: not the one below, not the register. */
+	hit_bx = SP + 0x700;
+	stage__set_word(SP, saves);
+	stage__set_word(SP + 16, SP + 0x600); /* of the frame of `saves` */
+	stage__set_word(SP + 32, saves);
+	stage__set_word(SP + 48, SP + 0x100);
+	stage__set_word(SP + 64, keeps);
+	stage__set_word(SP + 80, by_rbx);
+	stage__set_word(SP + 0x110, end);
+	EXPECT(SP, 0, AS_END_COMPLETE, saves, saves, keeps, by_rbx, end);
+	/* It saves the one of its caller in turn, for the next such frame. */
+	stage__set_word(SP + 0x110, by_rbx);
+	stage__set_word(SP + 0xf8, SP + 0x200);
+	stage__set_word(SP + 0x210, end);
+	EXPECT(SP, 0, AS_END_COMPLETE, saves, saves, keeps, by_rbx, by_rbx, end);
+	stage__set_word(SP + 0xf8, SP + 0xf0); /* a CFA that doesn't grow */
+	EXPECT(SP, 0, AS_END_NO_PROGRESS, saves, saves, keeps, by_rbx, by_rbx);
+	stage__set_word(SP + 48, 16); /* nothing there */
+	EXPECT(SP, 0, AS_END_NO_PROGRESS, saves, saves, keeps, by_rbx);
+	/* Nobody saved it: the register. */
+	stage__set_word(SP, keeps);
+	stage__set_word(SP + 16, by_rbx);
+	stage__set_word(SP + 0x710, end);
+	EXPECT(SP, 0, AS_END_COMPLETE, keeps, by_rbx, end);
+	hit_bx = 0;
+	EXPECT(SP, 0, AS_END_NO_PROGRESS, keeps, by_rbx);
+	/* Lost, then saved by a caller, which had it. */
+	stage__set_word(SP, loses);
+	EXPECT(SP, 0, AS_END_UNSUPPORTED, loses, by_rbx);
+	stage__set_word(SP + 16, saves);
+	stage__set_word(SP + 32, SP + 0x100);
+	stage__set_word(SP + 48, by_rbx);
+	stage__set_word(SP + 0x110, end);
+	EXPECT(SP, 0, AS_END_COMPLETE, loses, saves, by_rbx, end);
+	/* Code that is walked by its frame pointer may have saved it anywhere. */
+	host__add_vma(jit & ~0xfffull, (jit & ~0xfffull) + 0x1000, 0, VM_EXEC, NULL);
+	stage__set_word(SP, jit);
+	stage__set_word(SP + 72, by_rbx);
+	CHECK_EQ(walk(SP, SP + 64)->end, AS_END_UNSUPPORTED);
+	CHECK_EQ(walk(SP, SP + 64)->frame_cnt, 3);
+	/* The kernel saved the one of interrupted code. */
+	stage__set_word(SP, handler);
+	stage__set_word(SP + 16, restorer);
+	sigframe__set(stage__word(SP + 24), by_rbx, SP + 0x700, 0);
+	*stage__word(SP + 24 + 40 + 11 * 8) = SP + 0x720; /* gregs[REG_RBX] */
+	stage__set_word(SP + 0x730, end);
+	EXPECT(SP, 0, AS_END_COMPLETE, handler, restorer, by_rbx, end);
+}
+
+/* ---- return probes ---- */
+
+static void return_probe__test(void)
+{
+	u64 a, b, end;
+
+	scene__init();
+	a = fn_rsp(24);
+	b = fn_rsp(8);
+	end = fn_end();
+	table__set();
+	stage__set_word(SP, a);
+	stage__set_word(SP + 24, b);
+	stage__set_word(SP + 32, a);
+	stage__set_word(SP + 56, end);
+	stage__probe_return(SP + 56); /* outermost first, as they are called */
+	EXPECT(SP, 0, AS_END_COMPLETE, a, b, a, end);
+	stage__probe_return(SP + 32);
+	EXPECT(SP, 0, AS_END_COMPLETE, a, b, a, end);
+	stage__probe_return(SP); /* of one that has jumped to the allocator */
+	EXPECT(SP, 0, AS_END_COMPLETE, a, b, a, end);
+	stage__probe_return(SP); /* ... by another one */
+	EXPECT(SP, 0, AS_END_COMPLETE, a, b, a, end);
+	/* An entry that longjmp(3) has left behind, below where a newer one was made. */
+	stage.returns[2].orig_ret_vaddr = b;
+	EXPECT(SP, 0, AS_END_COMPLETE, a, b, a, end);
+	/* One that the kernel doesn't know: the word was copied to here. */
+	stage__set_word(SP + 24, TRAMPOLINE);
+	EXPECT(SP, 0, AS_END_UNSUPPORTED, a);
+	stage__set_word(SP + 24, b);
+	stage.mm.uprobes_state.xol_area = NULL; /* the address alone is nothing */
+	CHECK_EQ(walk(SP, 0)->frame_cnt, 1);
+	CHECK_EQ(host__losses(), 0);
+	stage.mm.uprobes_state.xol_area = &stage.xol;
+	host.no_trampoline = true;
+	CHECK_EQ(walk(SP, 0)->end, AS_END_NO_TABLE);
+	host.no_trampoline = false;
+	stage.task.utask = NULL;
+	CHECK_EQ(walk(SP, 0)->end, AS_END_UNSUPPORTED);
+	CHECK_EQ(host__loss(AS_LOSS_CALLER_UNREADABLE), 1);
+}
+
+/* As many as the kernel allows, and one more, which it would not have made. */
+static void return_probes__test(void)
+{
+	u64 a, end;
+	const struct as_stack_event *ev;
+
+	scene__init();
+	a = fn_rsp(16);
+	end = fn_end();
+	table__set();
+	for (u32 i = 0; i < 70; i++)
+		stage__set_word(SP + i * 16, i == 69 ? end : a);
+	for (u32 i = 65; i-- > 1;)
+		stage__probe_return(SP + i * 16);
+	ev = walk(SP, 0);
+	CHECK_EQ(ev->end, AS_END_COMPLETE);
+	CHECK_EQ(ev->frame_cnt, 71);
+	for (u32 i = 1; i < 70; i++)
+		CHECK_EQ(ev->frames[i].off, a + stage.app.bias);
+	stage__probe_return(SP);
+	CHECK_EQ(walk(SP, 0)->end, AS_END_UNSUPPORTED); /* the oldest isn't looked for */
+	CHECK_EQ(walk(SP, 0)->frame_cnt, 65);
+}
+
+/* Where a frame pointer leads, too: what follows a call is the address that was there. */
+static void return_probe_by_fp__test(void)
+{
+	u64 a = app__ip(0x500), b = app__ip(0x600);
+
+	scene__init();
+	stage__set_word(SP, a);
+	stage__set_word(SP + 64, 0);
+	stage__set_word(SP + 72, b);
+	stage__probe_return(SP + 72);
+	EXPECT(SP, SP + 64, AS_END_NO_TABLE, a, b);
+}
+
 /* ---- frame pointers ---- */
 
 static void frame_pointer__test(void)
@@ -408,6 +556,10 @@ int main(void)
 	no_progress__test();
 	lost_rbp__test();
 	depth__test();
+	rbx__test();
+	return_probe__test();
+	return_probes__test();
+	return_probe_by_fp__test();
 	frame_pointer__test();
 	follows_call__test();
 	first_byte__test();

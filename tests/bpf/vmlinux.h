@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Kernel objects as tests build them: stands where vmlinux/vmlinux.h does in the BPF build. The
- * shapes that i_ctime and mm_lock_seq had in different kernels lie side by side, so that reading
+ * shapes that i_mtime and mm_lock_seq had in different kernels lie side by side, so that reading
  * the wrong one gives a wrong answer.
  */
 #ifndef __VMLINUX_H__
@@ -26,24 +26,24 @@ struct inode {
 	unsigned long i_ino;
 	struct super_block *i_sb;
 	unsigned int i_generation;
-	long long ctime_sec;	/* from 6.11 */
-	long long ctime_old;	/* to 6.5 */
-	long long ctime_hidden; /* 6.6 to 6.10 */
+	long long mtime_sec;	/* from 6.11 */
+	long long mtime_old;	/* to 6.6 */
+	long long mtime_hidden; /* 6.7 to 6.10 */
 };
 
 struct inode___sec {
 	long long before[3];
-	long long i_ctime_sec;
+	long long i_mtime_sec;
 } HOST_SHAPE;
 
-struct inode___ctime {
+struct inode___mtime {
 	long long before[4];
-	struct timespec64 i_ctime;
+	struct timespec64 i_mtime;
 } HOST_SHAPE;
 
-struct inode____ctime {
+struct inode____mtime {
 	long long before[5];
-	struct timespec64 __i_ctime;
+	struct timespec64 __i_mtime;
 } HOST_SHAPE;
 
 struct file {
@@ -54,10 +54,19 @@ struct seqcount {
 	unsigned int sequence;
 };
 
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
 struct mm_struct {
 	struct file *exe_file;
 	unsigned int lock_seq;
 	unsigned long start_code;
+	struct uprobes_state uprobes_state;
 };
 
 struct mm_struct___seq {
@@ -74,6 +83,16 @@ struct vm_area_struct {
 	struct file *vm_file;
 };
 
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -81,6 +100,7 @@ struct task_struct {
 	unsigned long long self_exec_id;
 	struct task_struct *group_leader;
 	struct mm_struct *mm;
+	struct uprobe_task *utask;
 	struct {
 		unsigned long sig[1];
 	} blocked;

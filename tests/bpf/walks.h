@@ -54,9 +54,13 @@ static inline void table__set(void)
 	stage_file__set_table(&stage.app, 0, rows, fn_cnt + 1);
 }
 
+static u64 hit_bx; /* rbx at the hits */
+
 static inline void hit(u64 sp, u64 bp)
 {
-	struct pt_regs regs = { .ip = ALLOC_TEXT + 0x100, .sp = sp, .bp = bp, .di = 64 };
+	struct pt_regs regs = {
+		.ip = ALLOC_TEXT + 0x100, .sp = sp, .bp = bp, .bx = hit_bx, .di = 64
+	};
 
 	stage__call(COOKIE(1) | COOKIE_SIZE_ARG(1), &regs);
 }

@@ -28,6 +28,10 @@ struct sym_rule {
 		.cfa_kind = (cfa), .fp_kind = (fp), .aux = (add), .cfa_off = (off), \
 		.fp_off = (slot)                                                    \
 	}
+#define RULE_BX(cfa, off, bx)                                       \
+	{                                                           \
+		.cfa_kind = (cfa), .cfa_off = (off), .bx_off = (bx) \
+	}
 #define KIND(k)                 \
 	{                       \
 		.cfa_kind = (k) \
@@ -76,11 +80,21 @@ static const char asm_source[] =
 	"f12: .cfi_startproc\n .cfi_def_cfa_offset 48\n ret\n .cfi_endproc\n .skip 3, 0x90\n"
 	"f13: .cfi_startproc\n .cfi_signal_frame\n .cfi_escape 0x0f, 4, 0x77, 0xa0, 1, 0x06\n"
 	" .cfi_escape 0x10, 6, 3, 0x77, 0xf8, 0\n .cfi_escape 0x10, 16, 3, 0x77, 0xa8, 1\n"
+	" .cfi_escape 0x10, 3, 3, 0x77, 0x80, 1\n"
 	" mov $15, %rax\n syscall\n .cfi_endproc\n"
 	/* the same CFA without the 'S': nothing to rely on */
 	"f14: .cfi_startproc\n .cfi_escape 0x0f, 4, 0x77, 0xa0, 1, 0x06\n"
 	" .cfi_escape 0x10, 6, 3, 0x77, 0xf8, 0\n .cfi_escape 0x10, 16, 3, 0x77, 0xa8, 1\n ret\n "
 	".cfi_endproc\n"
+	/* with it, but rbx isn't where the kernel saves it */
+	"f17: .cfi_startproc\n .cfi_signal_frame\n .cfi_escape 0x0f, 4, 0x77, 0xa0, 1, 0x06\n"
+	" .cfi_escape 0x10, 6, 3, 0x77, 0xf8, 0\n .cfi_escape 0x10, 16, 3, 0x77, 0xa8, 1\n ret\n "
+	".cfi_endproc\n"
+	/* rbx saved, the CFA's register, lost in three ways, same again */
+	"f18: .cfi_startproc\n .cfi_offset %rbx, -16\n nop\n f18b: .cfi_def_cfa %rbx, 24\n nop\n"
+	" f18c: .cfi_undefined %rbx\n nop\n f18d: .cfi_register %rbx, %rax\n nop\n"
+	" f18e: .cfi_escape 0x10, 3, 2, 0x76, 0x78\n nop\n f18f: .cfi_same_value %rbx\n ret\n"
+	" .cfi_endproc\n"
 	/* from an expression back to the offset before it: libgcrypt does so, libdw refuses it */
 	"f16: .cfi_startproc\n .cfi_def_cfa_offset 48\n nop\n"
 	" .cfi_escape 0x0f, 3, 0x77, 0x10, 0x06\n nop\n f16b: .cfi_def_cfa_register %rsp\n ret\n"
@@ -129,6 +143,13 @@ static const struct sym_rule asm_rules[] = {
 	{ "f12", RSP(48) },
 	{ "f13", KIND(AS_CFA_SIGFRAME) },
 	{ "f14", KIND(AS_CFA_UNSUPPORTED) },
+	{ "f17", KIND(AS_CFA_UNSUPPORTED) },
+	{ "f18", RULE_BX(AS_CFA_RSP, 8, -16) },
+	{ "f18b", RULE_BX(AS_CFA_RBX, 24, -16) },
+	{ "f18c", RULE_BX(AS_CFA_RBX, 24, AS_BX_LOST) },
+	{ "f18d", RULE_BX(AS_CFA_RBX, 24, AS_BX_LOST) },
+	{ "f18e", RULE_BX(AS_CFA_RBX, 24, AS_BX_LOST) },
+	{ "f18f", RULE_BX(AS_CFA_RBX, 24, AS_BX_SAME) },
 	{ "f16b", RSP(48) },
 	{ "f15", KIND(AS_CFA_GAP) },
 };
@@ -235,6 +256,7 @@ static void test_assembled(void)
 		check_symbol(&s, &asm_rules[i]);
 	check_text(&s, "f16", &t);
 	CHECK_EQ(t.bp_unknown, 3); /* f6c, f6d, f6f */
+	CHECK_EQ(t.bx_unknown, 3); /* f18c, f18d, f18e */
 	CHECK_EQ(s.table.bad_cnt, 0);
 
 	at = symbol(s.elf, "f9");
@@ -324,7 +346,7 @@ static void test_realigned(void)
 		found += rules.rules[s.table.rows.v[i].rule].cfa_kind == AS_CFA_DEREF_RBP;
 	CHECK(found > 0);
 	check_text(&s, NULL, &t);
-	CHECK(t.equal > t.unsupported);
+	CHECK(t.equal + t.bx_unknown > t.unsupported);
 	subject__close(&s);
 }
 

@@ -43,10 +43,12 @@ NI void handler_leaf(size_t size)
 	FENCE();
 }
 
+static size_t handler_size = 50101;
+
 NI void on_signal(int number)
 {
 	(void)number;
-	handler_leaf(50101);
+	handler_leaf(handler_size);
 	FENCE();
 }
 
@@ -61,13 +63,13 @@ NI void on_fault(int number, siginfo_t *info, void *context)
 }
 
 /* The system call is in this function, so that no frame of libc is below the handler's. */
-NI void signal_self(void)
+NI void signal_self(int number)
 {
 	long result = SYS_tgkill;
 
 	__asm__ volatile("syscall"
 			 : "+a"(result)
-			 : "D"(getpid()), "S"(syscall(SYS_gettid)), "d"(SIGUSR1)
+			 : "D"(getpid()), "S"(syscall(SYS_gettid)), "d"(number)
 			 : "rcx", "r11", "memory");
 }
 
@@ -89,7 +91,22 @@ __asm__(".text\n"
 
 NI void in_signal(void)
 {
-	signal_self();
+	signal_self(SIGUSR1);
+	FENCE();
+}
+
+/* A handler on the ordinary stack, and in it a signal that is handled on the other one. */
+NI void on_outer(int number)
+{
+	(void)number;
+	handler_size = 50111;
+	signal_self(SIGUSR1);
+	FENCE();
+}
+
+NI void in_nested(void)
+{
+	signal_self(SIGUSR2);
 	FENCE();
 }
 
@@ -104,13 +121,16 @@ NI void signals(void)
 	static char room[STACK];
 	stack_t stack = { .ss_sp = room, .ss_size = sizeof(room) };
 	struct sigaction signal = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	struct sigaction outer = { .sa_handler = on_outer };
 	struct sigaction fault = { .sa_sigaction = on_fault, .sa_flags = SA_ONSTACK | SA_SIGINFO };
 
 	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &signal, NULL);
+	sigaction(SIGUSR2, &outer, NULL);
 	sigaction(SIGILL, &fault, NULL);
 	in_signal();
 	in_fault();
+	in_nested();
 }
 
 /* ---- frames of odd kinds ---- */
@@ -283,8 +303,10 @@ static void say(void)
 	gate__say("stack 50108 complete malloc thread_leaf thread_main libc*2\n");
 	gate__say("stack 50109 complete malloc vfork_leaf in_vfork main\n");
 	gate__say("stack 50110 cut malloc co_leaf co_main\n");
+	gate__say("stack 50111 complete malloc handler_leaf on_signal libc signal_self on_outer "
+		  "libc signal_self in_nested signals main\n");
 	gate__say("stack 50201 complete malloc lazy_leaf lazy_call in_library main\n");
-	gate__say("stack 50202 cut malloc lazy_choice ld.so*2\n");
+	gate__say("stack 50202 complete malloc lazy_choice ld.so*2 in_library main\n");
 	gate__say("stack 50203 complete malloc lazy_chosen in_library main\n");
 	gate__say("stack 50301 complete malloc late_leaf late_call in_late load main\n");
 }
