@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/ahead.h"
 #include "elf/image.h"
 #include "trace/kernel.h"
 
@@ -187,30 +188,41 @@ static bool file__is_32bit(const struct traced_file *file)
 	       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
 }
 
-/* All that the file's bytes say. A damaged file has no sites and no table, and is no error. */
-static int file__study(struct files *f, struct kernel *k, struct traced_file *file)
+/*
+ * All that the file's bytes say; the long part, done by several threads for several files. A
+ * damaged file has no sites and no table, and is no error.
+ */
+static void file__read(struct files *f, struct traced_file *file)
+{
+	struct elf_image img;
+
+	if (elf_image__open(&img, file->fd)) {
+		file->is_32bit = file__is_32bit(file);
+		return;
+	}
+	file->is_elf = true;
+	file->has_interp = image__has_interp(&img);
+	if (site_file__read(&file->sites, &img))
+		site_file__free(&file->sites);
+	tables__compile(&f->tables, &img, &file->table);
+	elf_image__close(&img);
+}
+
+/* Tells the kernel. */
+static int file__register(struct files *f, struct kernel *k, struct traced_file *file)
 {
 	struct as_file known = { .flags = AS_FILE_READY };
-	struct elf_image img;
 	int err = 0;
 
-	if (!elf_image__open(&img, file->fd)) {
-		file->is_elf = true;
-		file->has_interp = image__has_interp(&img);
-		if (site_file__read(&file->sites, &img))
-			site_file__free(&file->sites);
-		tables__add(&f->tables, k, &img, &known);
-		elf_image__close(&img);
-	} else if (file__is_32bit(file)) {
-		f->file_32bit_cnt++;
-	}
+	f->file_32bit_cnt += file->is_32bit;
+	tables__place(&f->tables, k, file->table, &known);
 	if (file->sites.sites.cnt) {
 		known.flags |= AS_FILE_ALLOCATOR;
 		err = file__number_sites(f, file);
 		if (!err)
 			err = file__set_ranges(f, k, file);
 		files__link_jumps(f, k, file, false);
-		for (size_t i = 0; i < f->all.cnt; i++)
+		for (size_t i = 0; i < f->studied_cnt; i++)
 			files__link_jumps(f, k, f->all.v[i], true);
 	}
 	if (!err)
@@ -235,13 +247,11 @@ static struct traced_file *file__new(const struct as_map_event *ev)
 	return file;
 }
 
-int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev,
-	       struct traced_file **out, bool *is_new)
+int files__see(struct files *f, const struct as_map_event *ev, struct traced_file **out)
 {
 	struct traced_file *file = files__find(f, ev->file);
 	int err;
 
-	*is_new = false;
 	*out = file;
 	if (file)
 		return 0;
@@ -255,10 +265,40 @@ int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev,
 		file__free(file);
 		return err;
 	}
-	err = map__put(&f->by_hash, file->hash, (uintptr_t)file);
-	if (!err)
-		err = file__study(f, k, file);
-	*is_new = !err;
 	*out = file;
-	return err;
+	return map__put(&f->by_hash, file->hash, (uintptr_t)file);
+}
+
+struct study {
+	struct files *f;
+	size_t first;
+};
+
+static void study__read(void *arg, size_t i)
+{
+	struct study *s = arg;
+
+	file__read(s->f, s->f->all.v[s->first + i]);
+}
+
+int files__study(struct files *f, struct kernel *k, size_t *first_new)
+{
+	struct study s = { .f = f, .first = f->studied_cnt };
+	size_t cnt = f->all.cnt - s.first;
+	struct ahead ahead;
+	int err, first = 0;
+
+	*first_new = s.first;
+	if (!cnt)
+		return 0;
+	ahead__start(&ahead, cnt, study__read, &s);
+	for (size_t i = 0; i < cnt; i++) {
+		ahead__wait(&ahead, i);
+		f->studied_cnt++;
+		err = file__register(f, k, f->all.v[s.first + i]);
+		if (err && !first)
+			first = err;
+	}
+	ahead__end(&ahead);
+	return first;
 }

@@ -24,7 +24,9 @@ struct traced_file {
 	char fd_path[32]; /* /proc/self/fd/N: names the inode itself to the kernel */
 	bool has_interp;  /* dynamic executable: its allocator comes with its libraries */
 	bool is_elf;
-	bool told; /* "no allocator symbols" was said */
+	bool is_32bit;
+	bool told;	     /* "no allocator symbols" was said */
+	struct table *table; /* what its frames unwind by; of files.tables, NULL none */
 	struct site_file sites;
 	VEC(struct probe_place) places; /* what is probed; empty: no allocator here */
 	u32 first_site;			/* number of sites.sites.v[0] */
@@ -38,6 +40,7 @@ struct traced_site {
 struct files {
 	struct map by_hash;
 	VEC(struct traced_file *) all;
+	size_t studied_cnt;	       /* of all */
 	VEC(struct traced_site) sites; /* number n is [n - 1] */
 	struct tables tables;
 	u64 file_32bit_cnt; /* 32-bit programs and libraries that processes have mapped */
@@ -49,10 +52,15 @@ struct files {
 int files__init(struct files *f, struct kernel *k, u64 table_bytes_max);
 void files__fini(struct files *f);
 
-/* The file of a mapping, made known when it's new (*is_new). *file is NULL when it's gone or out of
- * memory. */
-int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev,
-	       struct traced_file **file, bool *is_new);
+/* The file of a mapping, opened when it's new: files__study() will make it known. *file is NULL
+ * when it's gone or out of memory. 0 or -ENOMEM. */
+int files__see(struct files *f, const struct as_map_event *ev, struct traced_file **file);
+
+/*
+ * Searches all new files for allocators and gives them their unwind tables, with as many threads as
+ * there are CPUs. They are f->all.v[*first_new] to the last. The first error of any, -errno.
+ */
+int files__study(struct files *f, struct kernel *k, size_t *first_new);
 
 /* By the kernel's hash; NULL unknown. */
 struct traced_file *files__find(const struct files *f, u64 hash);

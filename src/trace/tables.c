@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Uploads unwind tables: filling a map through mmap is some seventy times faster than by system
- * calls. */
+/*
+ * Compiles and uploads unwind tables. Filling a map through mmap is some seventy times faster than
+ * by system calls.
+ */
 #include "trace/tables.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "base/cleanup.h"
 #include "trace/kernel.h"
+#include "unwind/input.h"
 #include "unwind/table.h"
 
 #define TABLE_MAX 4096 /* AS_TABLE_MAX of bpf/maps.bpf.h */
@@ -26,23 +30,113 @@ int tables__init(struct tables *t, struct kernel *k, u64 bytes_max)
 	err = unwind_rules__init(&t->rules);
 	if (err)
 		return err;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->compiled, NULL);
+	err = getrandom(t->key, sizeof(t->key), 0) == sizeof(t->key) ? 0 : -EIO;
 	t->mapped = mmap(NULL, AS_RULE_MAX * sizeof(*t->mapped), PROT_READ | PROT_WRITE, MAP_SHARED,
 			 kernel__rules_fd(k), 0);
-	if (t->mapped != MAP_FAILED)
-		return 0;
-	t->mapped = NULL;
-	err = -errno;
-	tables__fini(t);
+	if (t->mapped == MAP_FAILED) {
+		t->mapped = NULL;
+		err = -errno;
+	}
+	if (err)
+		tables__fini(t);
 	return err;
 }
 
 void tables__fini(struct tables *t)
 {
+	if (!t->rules.rules) /* never opened */
+		return;
 	if (t->mapped)
 		munmap(t->mapped, AS_RULE_MAX * sizeof(*t->mapped));
+	for (size_t i = 0; i < t->all.cnt; i++) {
+		free(t->all.v[i]->pages);
+		free(t->all.v[i]);
+	}
+	vec__free(&t->all);
+	map__free(&t->by_id);
+	pthread_mutex_destroy(&t->lock);
+	pthread_cond_destroy(&t->compiled);
 	unwind_rules__fini(&t->rules);
 	memset(t, 0, sizeof(*t));
 }
+
+/* ---- compiling ---- */
+
+/* The table of this id; *is_new: the caller shall compile it. NULL: no memory. */
+static struct table *tables__claim(struct tables *t, const u64 id[2], bool *is_new)
+{
+	struct table *table;
+	u64 val;
+
+	*is_new = false;
+	if (map__get(&t->by_id, id[0], &val)) {
+		table = (void *)(uintptr_t)val;
+		if (table->id[1] == id[1])
+			return table;
+	}
+	table = calloc(1, sizeof(*table));
+	if (!table || vec__push(&t->all, table)) {
+		free(table);
+		return NULL;
+	}
+	memcpy(table->id, id, sizeof(table->id));
+	map__put(&t->by_id, id[0], (uintptr_t)table); /* without memory it isn't shared */
+	*is_new = true;
+	return table;
+}
+
+/* Leaves a table without rows when it can't. */
+static void table__compile(struct table *table, const struct unwind_input *in,
+			   struct unwind_rules *rules)
+{
+	u32 first[AS_INDEX_PAGES]; /* for look-ups on the host */
+	struct unwind_table rows;
+
+	if (!unwind_table__make(&rows, in, rules))
+		unwind_table__pack(&rows, &table->pages, &table->page_cnt, &table->chunk_cnt,
+				   first);
+	unwind_table__fini(&rows);
+}
+
+static struct table *tables__of(struct tables *t, const struct unwind_input *in)
+{
+	struct table *table;
+	bool is_new;
+	u64 id[2];
+
+	unwind_input__id(in, t->key, id);
+	pthread_mutex_lock(&t->lock);
+	table = tables__claim(t, id, &is_new);
+	pthread_mutex_unlock(&t->lock);
+	if (!is_new)
+		return table;
+	table__compile(table, in, &t->rules);
+	pthread_mutex_lock(&t->lock);
+	table->compiled = true;
+	pthread_cond_broadcast(&t->compiled);
+	pthread_mutex_unlock(&t->lock);
+	return table;
+}
+
+void tables__compile(struct tables *t, const struct elf_image *img, struct table **table)
+{
+	struct unwind_input in;
+
+	*table = unwind_input__read(&in, img) ? NULL : tables__of(t, &in);
+	unwind_input__fini(&in);
+}
+
+static void tables__await(struct tables *t, const struct table *table)
+{
+	pthread_mutex_lock(&t->lock);
+	while (!table->compiled)
+		pthread_cond_wait(&t->compiled, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- placing ---- */
 
 /* Rules first: a row must never name one that isn't there yet. */
 static void tables__upload_rules(struct tables *t)
@@ -75,28 +169,37 @@ static int table__upload(struct tables *t, struct kernel *k, const union as_page
 	return bpf_map_update_elem(kernel__tables_fd(k), &slot, &fd, BPF_ANY) ? -errno : 0;
 }
 
-int tables__add(struct tables *t, struct kernel *k, const struct elf_image *img, struct as_file *f)
+static void table__drop_pages(struct table *table)
 {
-	u32 first[AS_INDEX_PAGES]; /* for look-ups on the host */
-	struct unwind_table rows = {};
-	CLEANUP(free__p) union as_page *pages = NULL;
-	u32 page_cnt = 0;
-	int err;
+	free(table->pages);
+	table->pages = NULL;
+}
 
-	err = unwind_table__compile(&rows, img, &t->rules);
-	if (!err)
-		err = unwind_table__pack(&rows, &pages, &page_cnt, &f->chunk_cnt, first);
-	unwind_table__fini(&rows);
-	if (err || !page_cnt)
-		return err;
-	if (t->next_slot == TABLE_MAX || t->bytes + page_cnt * sizeof(*pages) > t->bytes_max) {
+int tables__place(struct tables *t, struct kernel *k, struct table *table, struct as_file *f)
+{
+	u64 size;
+	int err = 0;
+
+	if (!table)
+		return 0;
+	tables__await(t, table);
+	size = table->page_cnt * sizeof(*table->pages);
+	if (size && !table->slot && (t->next_slot == TABLE_MAX || t->bytes + size > t->bytes_max))
+		table->too_large = true;
+	if (table->too_large) {
 		t->over_cnt++;
+		table__drop_pages(table);
 		return 0;
 	}
-	err = table__upload(t, k, pages, page_cnt, t->next_slot);
-	if (err)
-		return err;
-	t->bytes += page_cnt * sizeof(*pages);
-	f->table = ++t->next_slot;
+	if (size && !table->slot) {
+		err = table__upload(t, k, table->pages, table->page_cnt, t->next_slot);
+		if (err)
+			return err; /* the next file with this table tries again */
+		table__drop_pages(table);
+		t->bytes += size;
+		table->slot = ++t->next_slot;
+	}
+	f->table = table->slot;
+	f->chunk_cnt = table->chunk_cnt;
 	return 0;
 }

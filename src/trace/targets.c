@@ -127,57 +127,76 @@ static void file__tell(struct session *s, const struct traced_file *f)
 struct scan {
 	struct session *s;
 	pid_t pid;
-	bool allocator; /* some mapped file has one */
+	VEC(struct traced_file *) files; /* mapped, once for each mapping */
+	bool allocator;			 /* some mapped file has one */
 	bool libraries; /* some mapped file is a dynamic executable: its libraries may still come */
 	struct traced_file *exe; /* the first file without either */
-	int err;
 };
-
-static void scan__new_file(struct scan *scan, const struct traced_file *f)
-{
-	struct session *s = scan->s;
-	int err = targets__attach_file(s, f);
-
-	file__tell(s, f);
-	if (err && !scan->err)
-		scan->err = err; /* of the first; the others are looked at all the same */
-	/* COMMAND's processes stand still meanwhile; others may have called already. */
-	if (!err && f->places.cnt && s->start_ns && !s->launch)
-		s->losses[LOSS_LATE_ATTACH]++;
-}
 
 static int scan__mapping(void *arg, const struct as_map_event *ev)
 {
 	struct scan *scan = arg;
 	struct traced_file *f;
-	bool is_new;
 	int err;
 
 	if (scan->pid && ev->tgid != (u32)scan->pid)
 		return 0;
 	if (ev->tgid == (u32)getpid())
 		return 0;
-	err = files__see(&scan->s->files, &scan->s->kernel, ev, &f, &is_new);
-	if (err || !f)
-		return err;
-	if (is_new)
-		scan__new_file(scan, f);
-	scan->allocator |= f->places.cnt != 0;
-	scan->libraries |= f->has_interp;
-	if (!f->places.cnt && !f->has_interp && f->is_elf && !scan->exe)
-		scan->exe = f;
-	return 0;
+	err = files__see(&scan->s->files, ev, &f);
+	return err || !f ? err : vec__push(&scan->files, f);
+}
+
+static int file__attach_new(struct session *s, const struct traced_file *f, bool stopped)
+{
+	int err = targets__attach_file(s, f);
+
+	file__tell(s, f);
+	if (!err && f->places.cnt && s->start_ns && !stopped)
+		s->losses[LOSS_LATE_ATTACH]++;
+	return err;
+}
+
+/* Makes all new files known, then places probes: a target isn't slowed by its first ones while its
+ * other files are still read. The first error; files after it are looked at all the same.
+ * Processes that aren't stopped meanwhile may have called already. */
+static int targets__study(struct session *s, bool stopped)
+{
+	size_t at;
+	int err, first = files__study(&s->files, &s->kernel, &at);
+
+	for (; at < s->files.all.cnt; at++) {
+		err = file__attach_new(s, s->files.all.v[at], stopped);
+		if (err && !first)
+			first = err;
+	}
+	return first;
+}
+
+static void scan__sum_up(struct scan *scan)
+{
+	for (size_t i = 0; i < scan->files.cnt; i++) {
+		struct traced_file *f = scan->files.v[i];
+
+		scan->allocator |= f->places.cnt != 0;
+		scan->libraries |= f->has_interp;
+		if (!f->places.cnt && !f->has_interp && f->is_elf && !scan->exe)
+			scan->exe = f;
+	}
+	vec__free(&scan->files);
 }
 
 /* Looks at all that a process has mapped; new files get probes in all targets. */
 static int targets__scan(struct session *s, pid_t pid, struct scan *scan)
 {
-	int err;
+	int err, study_err;
 
 	*scan = (struct scan){ .s = s, .pid = pid };
 	err = kernel__each_mapping(&s->kernel, pid ? proc_task__live_thread(pid) : 0, scan__mapping,
 				   scan);
-	return err ? err : scan->err;
+	study_err = targets__study(s, s->launch);
+	scan__sum_up(scan);
+	return err ? err : study_err;
 }
 
 static void file__tell_no_allocator(struct session *s, struct traced_file *f)
@@ -194,17 +213,11 @@ void targets__map(struct session *s, const struct as_map_event *ev)
 {
 	struct traced_file *f;
 	struct scan scan;
-	bool is_new;
 
-	if (!ev->file) {
+	if (!ev->file)
 		targets__scan(s, ev->tgid, &scan);
-		return;
-	}
-	if (files__see(&s->files, &s->kernel, ev, &f, &is_new) || !f || !is_new)
-		return;
-	if (f->places.cnt && !targets__attach_file(s, f))
-		s->losses[LOSS_LATE_ATTACH]++;
-	file__tell(s, f);
+	else if (!files__see(&s->files, ev, &f))
+		targets__study(s, false);
 }
 
 /* ---- -p ---- */

@@ -7,56 +7,65 @@
 
 #include "base/err.h"
 #include "unwind/build.h"
-#include "unwind/section.h"
 
-typedef int (*section_fn)(const struct elf_image *img, struct cfi_section *sec);
-
-static int parse_section(struct cfi *cfi, const struct elf_image *img, section_fn get)
+/* The signal returns that no FDE describes. */
+static int add_restorers(struct cfi *cfi, const struct unwind_input *in)
 {
-	struct cfi_section sec;
-	int err = get(img, &sec);
+	const struct as_rule rule = { .cfa_kind = AS_CFA_SIGFRAME };
+	int err = 0;
 
-	if (!err && sec.data)
-		err = cfi__parse(cfi, &sec);
-	free((void *)sec.data);
+	for (size_t i = 0; i < cfi->fdes.cnt; i++)
+		if (cfi->fdes.v[i].signal)
+			return 0; /* this C library describes them itself */
+	for (u32 i = 0; !err && i < in->restorer_cnt && cfi->fdes.cnt; i++)
+		err = cfi__add(cfi, in->restorers[i], in->restorers[i] + in->arch->restorer_size,
+			       &rule);
 	return err;
 }
 
-static int compile(struct unwind_table *t, struct cfi *cfi, const struct elf_image *img)
+static int make(struct unwind_table *t, struct cfi *cfi, const struct unwind_input *in)
 {
-	struct unwind_text text;
-	int err = unwind_text__init(&text, img);
+	int err = 0;
 
+	if (in->eh_frame.data)
+		err = cfi__parse(cfi, &in->eh_frame);
+	if (!err && !cfi->fdes.cnt && in->debug_frame.data)
+		err = cfi__parse(cfi, &in->debug_frame);
 	if (!err)
-		err = parse_section(cfi, img, unwind_section__eh_frame);
-	if (!err && !cfi->fdes.cnt)
-		err = parse_section(cfi, img, unwind_section__debug_frame);
-	if (!err && cfi->fdes.cnt)
-		err = unwind_text__add_restorers(&text, img, cfi);
-	return err ? err : unwind_table__build(t, cfi, &text);
+		err = add_restorers(cfi, in);
+	return err ? err : unwind_table__build(t, cfi, &in->text);
 }
 
-int unwind_table__compile(struct unwind_table *t, const struct elf_image *img,
-			  struct unwind_rules *rules)
+int unwind_table__make(struct unwind_table *t, const struct unwind_input *in,
+		       struct unwind_rules *rules)
 {
-	const struct unwind_arch *arch = unwind_arch__for(img->ehdr.e_machine);
-	struct cfi *cfi;
+	struct cfi *cfi = malloc(sizeof(*cfi));
 	int err;
 
 	*t = (struct unwind_table){};
-	if (!arch)
-		return err__fail(-ENOTSUP, "no unwinding for machine %u", img->ehdr.e_machine);
-	cfi = malloc(sizeof(*cfi));
 	if (!cfi)
 		return err__fail(-ENOMEM, "no memory for an unwind table");
-	cfi__init(cfi, arch, rules);
-	err = compile(t, cfi, img);
+	cfi__init(cfi, in->arch, rules);
+	err = make(t, cfi, in);
 	cfi__fini(cfi);
 	free(cfi);
 	if (err == -E2BIG)
 		return err__fail(err, "too many unwind rows");
 	if (err == -ENOMEM)
 		return err__fail(err, "no memory for an unwind table");
+	return err;
+}
+
+int unwind_table__compile(struct unwind_table *t, const struct elf_image *img,
+			  struct unwind_rules *rules)
+{
+	struct unwind_input in;
+	int err = unwind_input__read(&in, img);
+
+	*t = (struct unwind_table){};
+	if (!err)
+		err = unwind_table__make(t, &in, rules);
+	unwind_input__fini(&in);
 	return err;
 }
 

@@ -11,6 +11,7 @@
 #include "abi.h"
 #include "base/vec.h"
 #include "elf/image.h"
+#include "unwind/input.h"
 #include "unwind/rule.h"
 
 struct unwind_row {
@@ -31,6 +32,10 @@ struct unwind_table {
  */
 int unwind_table__compile(struct unwind_table *t, const struct elf_image *img,
 			  struct unwind_rules *rules);
+
+/* The same from what was read; on the input alone, and the rules' room, does it depend. */
+int unwind_table__make(struct unwind_table *t, const struct unwind_input *in,
+		       struct unwind_rules *rules);
 void unwind_table__fini(struct unwind_table *t);
 
 /* Rule number for a file offset; AS_RULE_GAP where no row holds. */

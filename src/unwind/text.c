@@ -8,13 +8,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 
-#define SCAN_BLOCK	 (1u << 20)
-#define SCAN_MAX	 (64u << 20) /* bytes of text that are searched; who sets restorers is a libc */
-#define RESTORER_CNT_MAX 64
+#define SCAN_BLOCK (1u << 20)
+#define SCAN_MAX   (64u << 20) /* bytes of text that are searched; who sets restorers is a libc */
 
 int unwind_text__init(struct unwind_text *text, const struct elf_image *img)
 {
@@ -48,67 +48,58 @@ const struct unwind_seg *unwind_text__seg(const struct unwind_text *text, u64 va
 	return NULL;
 }
 
-static int add_restorer(struct cfi *cfi, u64 vaddr)
-{
-	const struct as_rule rule = { .cfa_kind = AS_CFA_SIGFRAME };
+struct search {
+	const struct unwind_arch *arch;
+	u64 *vaddrs;
+	u32 cnt;
+};
 
-	return cfi__add(cfi, vaddr, vaddr + cfi->arch->restorer_size, &rule);
-}
-
-static int scan_block(struct cfi *cfi, const u8 *data, size_t size, u64 vaddr, u32 *found)
+static void scan_block(struct search *s, const u8 *data, size_t size, u64 vaddr)
 {
-	const u8 *code = cfi->arch->restorer;
-	size_t code_size = cfi->arch->restorer_size;
+	const u8 *code = s->arch->restorer;
+	size_t code_size = s->arch->restorer_size;
 	const u8 *end = data + size;
 	const u8 *p = size < code_size ? end : data + code_size - 1;
-	int err = 0;
 
-	while (!err && p < end && *found < RESTORER_CNT_MAX) {
+	while (p < end && s->cnt < UNWIND_RESTORER_MAX) {
 		p = memchr(p, code[code_size - 1], (size_t)(end - p));
 		if (!p)
 			break;
 		p++;
-		if (memcmp(p - code_size, code, code_size))
-			continue;
-		err = add_restorer(cfi, vaddr + (u64)(p - code_size - data));
-		++*found;
+		if (!memcmp(p - code_size, code, code_size))
+			s->vaddrs[s->cnt++] = vaddr + (u64)(p - code_size - data);
 	}
-	return err;
 }
 
-static int scan_seg(struct cfi *cfi, const struct elf_image *img, const struct unwind_seg *seg,
-		    u64 max, u32 *found)
+static int scan_seg(struct search *s, const struct elf_image *img, const struct unwind_seg *seg,
+		    u64 max)
 {
-	u64 overlap = cfi->arch->restorer_size - 1;
-	u64 step;
-	int err = 0;
+	u64 overlap = s->arch->restorer_size - 1;
 
-	for (u64 pos = 0; !err && pos < MIN(seg->size, max); pos += step) {
+	for (u64 pos = 0; pos < MIN(seg->size, max); pos += SCAN_BLOCK) {
 		CLEANUP(free__p) u8 *data = NULL;
 		u64 size = MIN(seg->size - pos, SCAN_BLOCK + overlap);
+		int err = elf_image__read(img, seg->off + pos, size, &data);
 
-		step = SCAN_BLOCK;
-		err = elf_image__read(img, seg->off + pos, size, &data);
 		if (err)
 			return err == -ENOMEM ? err : 0; /* the file has shrunk */
-		err = scan_block(cfi, data, size, seg->vaddr + pos, found);
+		scan_block(s, data, size, seg->vaddr + pos);
 	}
-	return err;
+	return 0;
 }
 
-int unwind_text__add_restorers(const struct unwind_text *text, const struct elf_image *img,
-			       struct cfi *cfi)
+int unwind_text__restorers(const struct unwind_text *text, const struct elf_image *img,
+			   const struct unwind_arch *arch, u64 vaddrs[UNWIND_RESTORER_MAX],
+			   u32 *cnt)
 {
+	struct search s = { .arch = arch, .vaddrs = vaddrs };
 	u64 left = SCAN_MAX;
-	u32 found = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < cfi->fdes.cnt; i++)
-		if (cfi->fdes.v[i].signal)
-			return 0; /* this C library describes them itself */
 	for (u32 i = 0; !err && i < text->seg_cnt; i++) {
-		err = scan_seg(cfi, img, &text->segs[i], left, &found);
+		err = scan_seg(&s, img, &text->segs[i], left);
 		left -= MIN(left, text->segs[i].size);
 	}
+	*cnt = s.cnt;
 	return err;
 }

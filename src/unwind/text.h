@@ -7,10 +7,11 @@
 #define UNWIND_TEXT_H
 
 #include "elf/image.h"
-#include "unwind/cfi.h"
+#include "unwind/arch.h"
 
-#define UNWIND_SEG_MAX 32
-#define UNWIND_NO_OFF  UINT64_MAX
+#define UNWIND_SEG_MAX	    32
+#define UNWIND_NO_OFF	    UINT64_MAX
+#define UNWIND_RESTORER_MAX 64
 
 struct unwind_seg {
 	u64 vaddr;
@@ -31,10 +32,11 @@ int unwind_text__init(struct unwind_text *text, const struct elf_image *img);
 const struct unwind_seg *unwind_text__seg(const struct unwind_text *text, u64 vaddr);
 
 /*
- * Adds an FDE (in addresses, like the others) for each signal return that the code shows and CFI
- * doesn't: musl and Go describe none. 0, -ENOMEM or -E2BIG.
+ * Addresses of the signal returns that the code shows: musl and Go describe none in CFI. 0 or
+ * -ENOMEM.
  */
-int unwind_text__add_restorers(const struct unwind_text *text, const struct elf_image *img,
-			       struct cfi *cfi);
+int unwind_text__restorers(const struct unwind_text *text, const struct elf_image *img,
+			   const struct unwind_arch *arch, u64 vaddrs[UNWIND_RESTORER_MAX],
+			   u32 *cnt);
 
 #endif

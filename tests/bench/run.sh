@@ -3,39 +3,13 @@
 # What tracing costs: a loop of malloc(64) and free under each tracer, one after the other, five
 # rounds, medians. Each run gets a copy of libc of its own, so that no probe of one tracer is in the
 # way of another; the floor is a probe that does nothing, at the same instruction, attached in the
-# same way. The table is printed and kept in build/bench.txt; status 1 when a limit is not kept.
-. "$(dirname "$0")/../harness/lib.sh"
-need_root
+# same way. Then what a stack costs alone, by unwinding.sh. The tables are printed and kept in
+# build/bench.txt; status 1 when a limit is not kept.
+. "$(dirname "$0")/lib.sh"
 need bpftrace perf clang
-ROUNDS=${ROUNDS:-5}
 SECONDS_EACH=${SECONDS_EACH:-1}
-libc=$(ldd "$WORK/storm" | awk '/libc\.so\.6/ { print $3 }')
-clang -O2 -g -target bpf -c -o "$MADE/floor.bpf.o" tests/bench/floor.bpf.c
-cc -O2 -Wall -Wextra -o "$MADE/floor" tests/bench/floor.c -lbpf
-entry=$(nm -D --defined-only "$libc" | awk '$3 ~ /^malloc@@/ { print "0x" $1 }')
-
-# The file offset that allocsnoop probes for malloc, from its own list.
-probed=$("$SNOOP" list "$libc" | awk '$0 ~ /malloc/ { for (i = 1; i <= NF; i++) if ($i == "malloc") for (j = 1; j <= NF; j++)
-	if ($j ~ /^0x[0-9a-f]+$/) { print $j; exit } }')
-[ -n "$probed" ] || fail "allocsnoop list names no offset for malloc"
-
-byte_at() { # PID FILE FILE-OFFSET: one byte of text, as the process would execute it
-	local range perms start file
-	while read -r range perms start _ _ file; do
-		[ "$file" = "$2" ] && [[ $perms = *x* ]] || continue
-		dd if="/proc/$1/mem" bs=1 count=1 skip=$((0x${range%-*} - 0x$start + $3)) status=none | od -An -tx1 | tr -d ' '
-		return
-	done <"/proc/$1/maps"
-}
-
-trapped() { # PID FILE
-	[ "$(byte_at "$1" "$2" "$probed")" = cc ] || [ "$(byte_at "$1" "$2" "$entry")" = cc ]
-}
-
-# The probe is placed, and allocsnoop has said that it counts, too.
-ready() { # TRACER PID FILE MESSAGES
-	trapped "$2" "$3" && { [[ $1 != snoop-* ]] || is_tracing "$4"; }
-}
+build_bpf floor
+build_c floor
 
 # One measurement: fills `cpu` and `wall`, nanoseconds per iteration.
 measure() { # ROUND TRACER
@@ -50,7 +24,7 @@ measure() { # ROUND TRACER
 	gated env LD_LIBRARY_PATH="$dir" "$WORK/storm" "$SECONDS_EACH" "$deeper"
 	case $2 in
 	untraced) ;;
-	floor) background "$MADE/floor" "$MADE/floor.bpf.o" "$file" "$probed" "$TARGET" ;;
+	floor) background "$MADE/floor" "$MADE/floor.bpf.o" floor_call "$file" "$probed" "$TARGET" ;;
 	snoop-1 | snoop-deep*) background "$SNOOP" -f json -o "$dir/json" -p "$TARGET" ;;
 	snoop-1000) background "$SNOOP" -f json -o "$dir/json" --sample-rate 1/1000 -p "$TARGET" ;;
 	bpftrace) background bpftrace -e "uprobe:$file:malloc { @[ustack] = sum(arg0); }" ;;
@@ -88,10 +62,6 @@ measure() { # ROUND TRACER
 	rm -rf "$dir"
 }
 
-median() { # FILE FIELD
-	awk -v f="$2" '{ print $f }' "$1" | sort -g | sed -n "$(((ROUNDS + 1) / 2))p"
-}
-
 tracers=(untraced floor snoop-1 snoop-deep20 snoop-deep60 snoop-1000 bpftrace perf)
 declare -A says=(
 	[untraced]="untraced"
@@ -103,6 +73,18 @@ declare -A says=(
 	[bpftrace]="bpftrace @[ustack] = sum(arg0)"
 	[perf]="perf record -g"
 )
+# perf's probe stays until it's removed, which it can be only when nobody uses it any more.
+leave() {
+	local status=$?
+	trap - ERR
+	set +e
+	kill -KILL $(jobs -pr) 2>/dev/null
+	wait 2>/dev/null
+	perf probe -q -d 'probe_libc:allocsnoop_bench' 2>/dev/null
+	(exit "$status")
+	cleanup
+}
+trap leave EXIT
 perf probe -q -d 'probe_libc:allocsnoop_bench' 2>/dev/null || :
 for ((round = 1; round <= ROUNDS; round++)); do
 	for tracer in "${tracers[@]}"; do
@@ -115,7 +97,7 @@ done
 floor=$(median "$TMP/floor.times" 1)
 {
 	echo "malloc(64) and free in a loop, 4 frames of its own and 4 of libc (or more), medians of $ROUNDS interleaved rounds of $SECONDS_EACH s"
-	echo "Linux $(uname -r), $(nproc) CPUs: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
+	about_machine
 	printf '\n%-34s %12s %12s %10s\n' tracer 'CPU ns/iter' 'wall ns/iter' 'to floor'
 	for tracer in "${tracers[@]}"; do
 		cpu=$(median "$TMP/$tracer.times" 1)
@@ -124,14 +106,9 @@ floor=$(median "$TMP/floor.times" 1)
 	done
 } | tee "$BUILD/bench.txt"
 
-over=0
-limit() { # WORDS A B FACTOR: A <= B * FACTOR
-	awk -v a="$2" -v b="$3" -v f="$4" 'BEGIN { exit !(a <= b * f) }' && return
-	echo "over the limit: $1 ($2 > $4 x $3)" >&2
-	over=1
-}
 limit "allocsnoop within 1.35 of the floor" "$(median "$TMP/snoop-1.times" 1)" "$floor" 1.35
 limit "allocsnoop at 20 frames within 1.45 of the floor" "$(median "$TMP/snoop-deep20.times" 1)" "$floor" 1.45
 limit "allocsnoop at 1/1000 within 1.08 of the floor" "$(median "$TMP/snoop-1000.times" 1)" "$floor" 1.08
 limit "allocsnoop below bpftrace" "$(median "$TMP/snoop-1.times" 1)" "$(median "$TMP/bpftrace.times" 1)" 1
+tests/bench/unwinding.sh || over=1
 exit $over

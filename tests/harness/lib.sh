@@ -325,3 +325,15 @@ bpf_gone() { # FILE
 		! bpftool "$kind" show id "$id" >/dev/null 2>&1 || return 1
 	done <"$1"
 }
+
+# unwind_tables PID: of each unwind table that an allocsnoop has in the kernel: bytes of its pages, bytes
+# of kernel memory.
+unwind_tables() {
+	local id inner
+	for id in $(bpf_held "$1" | sed -n 's/^map //p'); do
+		[ "$(bpftool -j map show id "$id" | jq -r .name)" = tables ] || continue
+		for inner in $(bpftool -j map dump id "$id" | jq -r '.[].value | reverse | map(.[2:]) | "0x" + add'); do
+			bpftool -j map show id $((inner)) | jq -r '"\(.max_entries * .bytes_value) \(.bytes_memlock)"'
+		done
+	done
+}
