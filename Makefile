@@ -186,7 +186,7 @@ demo: need-root deps
 DEPS := gcc g++ make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev libcapstone-dev \
 	libjansson-dev zlib1g-dev libc6-dev binutils sqlite3
 DEPS_CHECK := $(DEPS) jq git perl python3 python3.11 valgrind gdb strace musl-tools libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 \
-	libgc1 qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd clang-format cppcheck
+	libgc1 go-md2man qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd clang-format cppcheck
 DEPS_BENCH := $(DEPS_CHECK) bpftrace linux-perf
 
 deps: PKGS = $(DEPS)
@@ -221,7 +221,7 @@ help:
 		'make          build $(BUILD)/allocsnoop and $(BUILD)/liballocsnoop.{a,so}' \
 		'make install  PREFIX=/usr/local DESTDIR=   (also: uninstall)' \
 		'make bench    what tracing costs, beside other tools, in one run (root)' \
-		'make fuzz     ten minutes of hostile unwind sections' \
+		'make fuzz     ten minutes of hostile unwind sections and Go tables' \
 		'make check-vm the main job under a 6.1 kernel in an emulated machine (root)' \
 		'make deps     only install what building needs (root)' \
 		'make lint     format, include rules, static checks;  make format  applies the format' \

@@ -12,17 +12,25 @@
 
 /*
  * The attach cookie of a probe says all that the program must know, so that a hit needs no look-up:
- *   0-2 size argument (1..6), 3-5 count argument, 6-8 old-block argument (realloc), 9-11 alignment
- * argument, 12-19 sp_delta / 8, 20-21 AS_SITE_*, 32-63 site number (from 1).
+ *   0-2 size argument (1..6, 7: Go), 3-5 count argument, 6-8 old-block argument (realloc, free),
+ * 9-11 alignment argument, 12-19 sp_delta / 8, 20-25 AS_SITE_*, 26-28 argument that points to where
+ * the block's address goes (posix_memalign), 32-63 site number (from 1).
  */
-#define AS_COOKIE_SIZE(c)     ((__u32)((c)&7))
-#define AS_COOKIE_COUNT(c)    ((__u32)((c) >> 3 & 7))
-#define AS_COOKIE_OLD(c)      ((__u32)((c) >> 6 & 7))
-#define AS_COOKIE_ALIGN(c)    ((__u32)((c) >> 9 & 7))
-#define AS_COOKIE_SP_DELTA(c) ((__u32)((c) >> 12 & 255) * 8)
-#define AS_SITE_JUMPS	      (1ull << 20) /* may jump on to another site's function */
-#define AS_SITE_POSIX	      (1ull << 21) /* refuses alignments as posix_memalign does */
-#define AS_COOKIE_SITE(c)     ((__u32)((c) >> 32))
+#define AS_COOKIE_SIZE(c)	((__u32)((c)&7))
+#define AS_COOKIE_COUNT(c)	((__u32)((c) >> 3 & 7))
+#define AS_COOKIE_OLD(c)	((__u32)((c) >> 6 & 7))
+#define AS_COOKIE_ALIGN(c)	((__u32)((c) >> 9 & 7))
+#define AS_COOKIE_SP_DELTA(c)	((__u32)((c) >> 12 & 255) * 8)
+#define AS_COOKIE_SP_DELTA_BITS (255ull << 12)
+#define AS_SITE_JUMPS		(1ull << 20) /* may jump on to another site's function */
+#define AS_SITE_POSIX		(1ull << 21) /* refuses alignments as posix_memalign does */
+#define AS_SITE_RESIZES		(1ull << 22) /* in place: returns the size reached (xallocx) */
+#define AS_SITE_FREES_OLD	(1ull << 23) /* frees the old block even when it fails (reallocf) */
+#define AS_SITE_UNFOLLOWED	(1ull << 24) /* --live: its blocks' ends can't be seen (collectors) */
+#define AS_SITE_STACK_CHECK	(1ull << 25) /* on Go's stack check: its branch taken is no call */
+#define AS_SITE_EXITS		(1ull << 29) /* --live: plain probes see its returns (it may throw) */
+#define AS_COOKIE_OUT(c)	((__u32)((c) >> 26 & 7))
+#define AS_COOKIE_SITE(c)	((__u32)((c) >> 32))
 
 /* How far a function that jumps on may round a size up (pvalloc, alignment): two pages. */
 #define AS_ROUND_MAX 8192
@@ -229,6 +237,74 @@ struct as_taken {
 };
 _Static_assert(sizeof(struct as_taken) == 64, "a cache line");
 
+/* ---- the live heap (--live) ---- */
+
+/* What was allocated and not freed yet. */
+struct as_block {
+	__u64 size; /* requested bytes */
+	__u64 born; /* CLOCK_MONOTONIC, ns */
+	__u32 row;  /* in `live_rows` */
+	__u32 tid;  /* who allocated it */
+};
+
+/*
+ * An element of bpf map `buckets`. A block's tag names its process image and address; the low bits
+ * say the bucket. User space may read along: a block is whole when its tag is the same before and
+ * after.
+ */
+#define AS_BUCKET_WAYS 7
+#define AS_TAG_FREE    0
+#define AS_TAG_BUSY    1 /* being written */
+
+struct as_bucket {
+	__u64 tag[AS_BUCKET_WAYS];
+	__u64 spilled; /* blocks that found no way here: in `spilled`, by their tags */
+	struct as_block block[AS_BUCKET_WAYS];
+	__u64 pad[3];
+};
+_Static_assert(sizeof(struct as_bucket) == 256, "the tags are one cache line");
+
+#define AS_ROW_NONE	(~0u) /* a block that isn't counted: filtered, or not sampled */
+#define AS_LIFE_CLASSES 48    /* lifetimes by floor(log2(ns)); the last one holds all above */
+
+/*
+ * bpf map `live_rows`: sums of one tally key since the start. Live are alloc - freed - untracked.
+ * Row 0 has what found no row of its own.
+ */
+struct as_live_row {
+	struct as_tally_key key; /* all 0: unused */
+	__u64 alloc_cnt;	 /* calls that succeeded */
+	__u64 alloc_bytes;
+	__u64 freed_cnt;
+	__u64 freed_bytes;
+	__u64 untracked_cnt; /* of them no more is known: `blocks` was full, or the site's ends
+				can't be seen */
+	__u64 untracked_bytes;
+	__u64 temporary_cnt; /* freed before the thread allocated again */
+	__u64 life_ns;	     /* sum over the freed blocks */
+	__u64 peak_id;	     /* the two below are of this peak of the heap (struct as_heap); of an
+				older one: nothing has changed since the newest, so what is live is
+				what was live then */
+	__u64 peak_cnt;
+	__u64 peak_bytes;
+	__u32 heap; /* in `heaps` */
+	__u32 pad;
+	__u32 life[AS_LIFE_CLASSES]; /* freed blocks by lifetime */
+};
+_Static_assert(sizeof(struct as_live_row) == 24 + 12 * 8 + AS_LIFE_CLASSES * 4, "no padding");
+
+/* bpf map `heaps`: one process image's. Element 0 is of those that found none. */
+struct as_heap {
+	__u64 proc; /* 0: unused */
+	__u64 live_cnt;
+	__u64 live_bytes;
+	__u64 peak_id; /* counts the moments at which live_bytes was higher than ever before */
+	__u64 peak_bytes;
+	__u64 peak_cnt;
+	__u64 peak_ns;	     /* CLOCK_MONOTONIC */
+	__u64 unknown_frees; /* of blocks that weren't seen to be allocated */
+};
+
 /* ---- losses counted in the kernel: names and texts are in src/trace/loss.c, same order ---- */
 #define AS_LOSS_TALLY_FULL	  0
 #define AS_LOSS_STACK_RING_FULL	  1
@@ -239,7 +315,11 @@ _Static_assert(sizeof(struct as_taken) == 64, "a cache line");
 #define AS_LOSS_SIGNAL_BLOCKED	  6
 #define AS_LOSS_CALLER_UNREADABLE 7
 #define AS_LOSS_STALE_MAPPING	  8
-#define AS_LOSS_CNT		  9
+#define AS_LOSS_BLOCKS_FULL	  9
+#define AS_LOSS_MISSED_FREE	  10
+#define AS_LOSS_ROWS_FULL	  11
+#define AS_LOSS_OPEN_CALLS	  12
+#define AS_LOSS_CNT		  13
 
 /* ---- events in the ring buffer ---- */
 

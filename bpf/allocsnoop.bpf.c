@@ -17,12 +17,17 @@
 #include "file.bpf.h"
 #include "window.bpf.h"
 #include "tally.bpf.h"
+#include "blocks.bpf.h"
+#include "live.bpf.h"
 #include "memo.bpf.h"
 #include "rows.bpf.h"
 #include "unwind.bpf.h"
 #include "stack.bpf.h"
 #include "life.bpf.h"
 #include "call.bpf.h"
+
+/* Weak: kernels without it don't get the program that calls it. */
+extern bool bpf_session_is_return(void) __ksym __weak;
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -39,6 +44,62 @@ SEC("uprobe")
 int allocsnoop_callm(struct pt_regs *ctx)
 {
 	call__enter(ctx, bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+/* --live: entry and return by one session link (6.13), which spares the returns of no interest. */
+SEC("uprobe")
+int allocsnoop_session(struct pt_regs *ctx)
+{
+	if (bpf_session_is_return()) {
+		live__returned(ctx, ctx->sp - REGS_WORD, 0);
+		return 0;
+	}
+	return !call__enter(ctx, bpf_get_attach_cookie(ctx));
+}
+
+/* --live elsewhere: a probe on the return. */
+SEC("uretprobe")
+int allocsnoop_return(struct pt_regs *ctx)
+{
+	live__returned(ctx, ctx->sp - REGS_WORD, 0);
+	return 0;
+}
+
+SEC("uretprobe")
+int allocsnoop_returnm(struct pt_regs *ctx)
+{
+	live__returned(ctx, ctx->sp - REGS_WORD, 0);
+	return 0;
+}
+
+/* --live: an instruction by which a function that may throw returns. */
+SEC("uprobe")
+int allocsnoop_exit(struct pt_regs *ctx)
+{
+	live__returned(ctx, ctx->sp, AS_SITE_EXITS);
+	return 0;
+}
+
+SEC("uprobe")
+int allocsnoop_exitm(struct pt_regs *ctx)
+{
+	live__returned(ctx, ctx->sp, AS_SITE_EXITS);
+	return 0;
+}
+
+/* --live: a function that frees. */
+SEC("uprobe")
+int allocsnoop_free(struct pt_regs *ctx)
+{
+	call__free(ctx, bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+SEC("uprobe")
+int allocsnoop_freem(struct pt_regs *ctx)
+{
+	call__free(ctx, bpf_get_attach_cookie(ctx));
 	return 0;
 }
 

@@ -7,17 +7,20 @@
 #ifndef ALLOCSNOOP_CALL_BPF_H
 #define ALLOCSNOOP_CALL_BPF_H
 
-struct call {
-	__u64 cookie;
-	__u64 size;
-	__u64 old; /* block that realloc takes over, 0 none */
-	__u64 sp;  /* at the entry: the return address lies there */
-};
+#define SECCOMP_MODE_FILTER 2
 
 #define CALL_TAKEN 0
 /* Larger than any object (PTRDIFF_MAX), an overflowing product, or an impossible alignment. */
 #define CALL_FAILED   1
 #define CALL_FILTERED 2
+
+/* One integer argument, 1..7. */
+static __noinline __u64 call__arg(const struct pt_regs *ctx, __u32 n)
+{
+	struct regs_args args = regs__args(ctx);
+
+	return args.v[n & 7];
+}
 
 /*
  * glibc, musl, jemalloc and the rest refuse sizes above PTRDIFF_MAX and products that overflow. A
@@ -193,26 +196,45 @@ static __always_inline struct as_tally_key call__key(const struct call *c, __u64
 	};
 }
 
-static __noinline int call__sum(const struct call *c, __u64 stack, __u64 proc)
+/* Counts the call: in the sums now, or with --live when it returns, so its row is looked up. */
+static __always_inline void call__add(struct call *c, const struct as_tally_key *key,
+				      struct as_memo *m)
 {
-	struct as_tally_key key = call__key(c, stack, proc);
 	struct as_tally one = { .cnt = 1, .bytes = c->size };
 
-	return tally__add(&key, &one);
+	if (as_live && m)
+		c->row = memo__row(m, c->size);
+	else if (as_live)
+		c->row = row__of(key);
+	else if (m)
+		memo__add(m, c->size);
+	else
+		tally__add(key, &one);
+}
+
+/* Counts a call whose stack is lost. */
+static __noinline int call__sum(struct call *c, __u64 stack, __u64 proc)
+{
+	struct as_tally_key key = call__key(c, stack, proc);
+
+	call__add(c, &key, NULL);
+	return 0;
 }
 
 /* Walks the stack, tells user space of a new one, and sums. False: an inner call, nothing to count.
- */
-static __noinline bool call__walk(struct call *c, struct as_slot *s, __u32 slot,
-				  const struct pt_regs *ctx)
+ * (Global: the verifier checks it once.) */
+__noinline int call__walk(struct call *c, __u32 slot)
 {
-	struct walk *w = &s->walk;
-	struct as_tally one = { .cnt = 1, .bytes = c->size };
-	struct as_tally_key sum_key;
+	struct as_slot *s = bpf_map_lookup_elem(&slots, &slot);
+	struct as_memo *m = NULL;
+	struct walk *w;
 	__u64 key;
 
-	memo__begin(s, ctx->ip, c->sp, ctx->bp);
-	walk__begin(w, s, ctx->ip, c->sp, ctx->bp, ctx->bx);
+	if (!c || !s)
+		return false;
+	w = &s->walk;
+	memo__begin(s, c->ip, c->sp, c->bp);
+	walk__begin(w, s, c->ip, c->sp, c->bp, c->bx);
 	if (w->depth == 2 && call__is_inner(w))
 		return false;
 	key = jumper__key(s->proc, w->ip);
@@ -221,70 +243,189 @@ static __noinline bool call__walk(struct call *c, struct as_slot *s, __u32 slot,
 		return false;
 	walk__rest(w, slot);
 	if (!w->depth) /* not even the probed function: no other site's stack may look the same */
-		w->hash = hash__mix(s->proc, ctx->ip);
+		w->hash = hash__mix(s->proc, c->ip);
 	w->hash = hash__mix(w->hash, w->end);
 	w->hash += !w->hash; /* 0 says "lost" */
-	sum_key = call__key(c, w->hash, s->proc);
+	s->now.key = call__key(c, w->hash, s->proc);
 	/* Ends that another moment may not have, and stacks that aren't known yet, are walked
 	 * again. */
 	if (stack__announce(s, w) && w->end != AS_END_BUSY && w->end != AS_END_READ_FAULT &&
 	    s->now.generation)
-		memo__keep(s, &sum_key, c->size);
-	else
-		tally__add(&sum_key, &one);
+		m = memo__keep(s);
+	if (m && as_live)
+		m->row = row__of(&s->now.key);
+	call__add(c, &s->now.key, m);
 	return true;
 }
 
-static __always_inline bool call__count(struct call *c, struct as_slot *s, __u32 slot,
-					const struct pt_regs *ctx)
+static __always_inline bool call__count(struct call *c, struct as_slot *s, __u32 slot)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct as_memo *m;
 
 	slot__enter(s, task);
-	m = memo__find(s, ctx->ip, c->sp, ctx->bp);
+	m = memo__find(s, c->ip, c->sp, c->bp);
 	if (!m)
-		return call__walk(c, s, slot, ctx);
+		return call__walk(c, slot);
 	if (m->may_be_jumped_to && call__was_jumped_to(c, task, s->window.word[0]))
 		return false;
-	memo__add(m, c->size);
+	call__add(c, &m->key, m);
 	return true;
 }
 
-static __always_inline void call__take(struct call *c, const struct pt_regs *ctx)
+/* False: an inner call. */
+static __always_inline bool call__take(struct call *c)
 {
 	struct as_slot *s;
 	__u32 slot;
+	bool counted;
 
 	s = slot__claim(&slot);
 	if (!s) {
-		if (!call__is_jump(c))
-			call__sum(c, 0, proc__id(bpf_get_current_task_btf()));
-		return;
+		if (call__is_jump(c))
+			return false;
+		c->space = space__id(bpf_get_current_task_btf());
+		call__sum(c, 0, c->space);
+		return true;
 	}
-	if (call__count(c, s, slot, ctx))
+	counted = call__count(c, s, slot);
+	c->space = s->proc;
+	if (counted && !as_live)
 		taken__count(slot);
 	slot__release(s);
+	return counted;
 }
 
-static __always_inline void call__enter(const struct pt_regs *ctx, __u64 cookie)
+/* Can the return be seen, without harm to the program? */
+static __always_inline bool call__may_return(const struct call *c)
 {
-	struct call c = { .cookie = cookie, .sp = ctx->sp + AS_COOKIE_SP_DELTA(cookie) };
+	if (c->cookie & AS_SITE_UNFOLLOWED)
+		return false;
+	if (c->cookie & AS_SITE_EXITS)
+		return true;
+	if (as_seccomp_unsafe && bpf_get_current_task_btf()->seccomp.mode == SECCOMP_MODE_FILTER)
+		return false;
+	return !trampoline__endangers(c->sp);
+}
+
+/*
+ * The same questions for a call that isn't to be counted: was it jumped to, or does the allocator
+ * call itself? For the rare ones, as it costs a look at the mappings.
+ */
+__noinline int call__is_nested(struct call *c)
+{
+	struct as_slot *s;
+	bool inner;
+	__u32 slot;
+
+	if (!c)
+		return false;
+	if (call__is_jump(c))
+		return true;
+	s = slot__claim(&slot);
+	if (!s)
+		return false;
+	slot__enter(s, bpf_get_current_task_btf());
+	memo__begin(s, c->ip, c->sp, c->bp);
+	walk__begin(&s->walk, s, c->ip, c->sp, c->bp, c->bx);
+	inner = s->walk.depth == 2 && call__is_inner(&s->walk);
+	slot__release(s);
+	return inner;
+}
+
+/* Calls that exceptions have left. */
+static __noinline int call__bury(const struct call *c, struct as_thread *t)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	/* What has jumped on to here isn't over. */
+	bool is_jump = t->site && t->sp == c->sp && call__came_from(c, t, call__return(c, task));
+
+	open__bury(t, task, c->sp, is_jump ? c->sp : 0);
+	return 0;
+}
+
+/* Nobody gets a block. */
+static __always_inline void call__fail(struct call *c)
+{
+	if (!call__is_nested(c))
+		counters__failed();
+}
+
+/* --live: true when the call's return is to be probed. */
+static __noinline int call__follow(struct call *c, const struct pt_regs *ctx, int verdict)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct as_thread *t = thread__of(task);
+	__u32 out = AS_COOKIE_OUT(c->cookie);
+
+	if (t) {
+		t->newest = t->freed = 0;
+		call__bury(c, t);
+	} else {
+		loss__count(AS_LOSS_NO_THREAD_STATE);
+	}
+	if (verdict == CALL_FAILED && !(c->cookie & AS_SITE_FREES_OLD)) {
+		call__fail(c);
+		return false;
+	}
+	c->row = AS_ROW_NONE;
+	if (verdict == CALL_TAKEN && (!as_sampling || call__is_kept(c, counters__call()))) {
+		if (!call__take(c))
+			return false;
+	} else if (!c->old || (as_live_exact && call__is_nested(c))) {
+		return false; /* where only some calls are kept, the outer one has taken the block
+			       */
+	} else {
+		c->space = space__id(task);
+	}
+	if (!t || !call__may_return(c)) {
+		if (c->row != AS_ROW_NONE)
+			row__untracked(c->row, c->size);
+		return false;
+	}
+	return open__begin(t, c, out ? call__arg(ctx, out) : 0) && !(c->cookie & AS_SITE_EXITS);
+}
+
+/* A probe was hit. With --live: true when the call's return is to be probed. */
+static __always_inline bool call__enter(const struct pt_regs *ctx, __u64 cookie)
+{
+	struct call c = {
+		.cookie = cookie,
+		.sp = ctx->sp + AS_COOKIE_SP_DELTA(cookie),
+		.ip = ctx->ip,
+		.bp = ctx->bp,
+		.bx = ctx->bx,
+	};
 	int verdict;
 
 	if (!counting || (as_all && bpf_get_current_pid_tgid() >> 32 == as_self_tgid))
-		return;
+		return false;
+	if (cookie & AS_SITE_STACK_CHECK && regs__below_or_equal(ctx))
+		return false;
 	verdict = call__size(&c, ctx);
 	/* What is filtered is noted, too: it may jump on with a size that isn't. */
 	if (cookie & AS_SITE_JUMPS && call__note_jumper(&c))
+		return false;
+	if (as_live)
+		return call__follow(&c, ctx, verdict);
+	if (verdict == CALL_FAILED)
+		call__fail(&c);
+	else if (verdict == CALL_TAKEN && (!as_sampling || call__is_kept(&c, counters__call())))
+		call__take(&c);
+	return false;
+}
+
+/* A free was hit. */
+static __always_inline void call__free(const struct pt_regs *ctx, __u64 cookie)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 space;
+
+	if (!counting || (as_all && (__u32)task->tgid == as_self_tgid))
 		return;
-	if (verdict != CALL_TAKEN) {
-		if (verdict == CALL_FAILED && !call__is_jump(&c))
-			counters__failed();
-		return;
-	}
-	if (!as_sampling || call__is_kept(&c, counters__call()))
-		call__take(&c, ctx);
+	space = space__id(task);
+	if (!live__freed(task, space, call__arg(ctx, AS_COOKIE_OLD(cookie))))
+		proc__announce(space); /* it may never have allocated */
 }
 
 #endif

@@ -17,6 +17,14 @@ const volatile __u64 as_slot_mask = 7;	  /* entries of `slots` - 1 */
 const volatile __u64 as_cpu_mask = 1023;  /* entries of `counters` - 1 */
 const volatile __u64 as_tally_half = 0;	  /* rows after which user space is asked to flip */
 const volatile __u64 as_ring_quarter = 0; /* bytes waiting after which user space is woken */
+const volatile __u64 as_live = 0;	  /* follow blocks until they are freed */
+const volatile __u64 as_bucket_mask = 0;  /* elements of `buckets` - 1 */
+const volatile __u64 as_live_row_max = 1; /* elements of `live_rows` */
+const volatile __u64 as_heap_max = 1;	  /* elements of `heaps` */
+/* Frees of unknown blocks are of interest only where every block is known. */
+const volatile __u64 as_live_exact = 0;
+/* A return probe can kill a process that has a seccomp filter. */
+const volatile __u64 as_seccomp_unsafe = 0;
 
 __u64 counting = 0; /* user space opens and closes counting for all probes at once */
 

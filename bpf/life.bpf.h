@@ -11,10 +11,26 @@ static __always_inline __u64 proc__id(struct task_struct *task)
 	return hash__mix(h, task->self_exec_id) | 1;
 }
 
+/*
+ * Whose blocks the task's allocations are: with --live its parent's while it's a vfork(2) child
+ * that still runs in the parent's address space, as they stay there after it. Else its own.
+ */
+static __always_inline struct task_struct *space__owner(struct task_struct *task)
+{
+	struct task_struct *parent = task->real_parent;
+
+	return as_live && parent->mm == task->mm && parent->tgid != task->tgid ? parent : task;
+}
+
+static __always_inline __u64 space__id(struct task_struct *task)
+{
+	return proc__id(space__owner(task));
+}
+
 /* Not 0: the event didn't get through. */
 static __noinline int proc__announce(__u64 proc)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = space__owner(bpf_get_current_task_btf());
 	struct as_proc_event ev = { .type = AS_EVENT_PROC, .proc = proc };
 	struct task_struct *leader = task->group_leader;
 	struct file *exe = task->mm ? task->mm->exe_file : NULL;
@@ -52,7 +68,7 @@ static __always_inline void slot__enter(struct as_slot *s, struct task_struct *t
 		s->task = (__u64)task;
 		s->born = task->start_boottime;
 		s->exec_id = task->self_exec_id;
-		proc = proc__id(task);
+		proc = space__id(task);
 		if ((proc != s->proc || !last) && proc__announce(proc))
 			s->task = 0; /* so that the next hit tries again */
 	}

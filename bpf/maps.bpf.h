@@ -54,6 +54,8 @@ struct as_memo {
 	__u32 checks;
 	__u32 words;		/* of stack that the checks span */
 	__u32 may_be_jumped_to; /* a function that may jump on was called from the same place */
+	__u32 row;		/* --live: of the key, in `live_rows` */
+	__u32 pad;
 	__u64 value[AS_MEMO_CHECKS];
 	__u16 at[AS_MEMO_CHECKS]; /* word, counted from sp */
 };
@@ -106,15 +108,49 @@ struct as_slot {
 #define AS_SLOTS_PER_CPU 4
 #define AS_SLOT_TRIES	 16
 
-/* The thread's previous hit, where that function may jump on to another site (see call__is_jump).
- */
+/* One allocation call. */
+struct call {
+	__u64 cookie;
+	__u64 size;
+	__u64 old; /* block that realloc takes over, 0 none */
+	__u64 sp;  /* at the entry: the return address lies there */
+	__u64 ip;  /* of the probe; the next two are the registers there */
+	__u64 bp;
+	__u64 bx;
+	__u64 space; /* --live: whose heap it is, once known */
+	__u32 row;   /* --live: what the call is counted in */
+	__u32 pad;   /* verifiers before 6.3 want every byte written that is passed on */
+};
+
+/* A call that has begun: what its return must know (--live). */
+struct as_open {
+	__u64 sp; /* of the entry: the call returns with this + 8; 0: free */
+	__u64 size;
+	__u64 out;   /* where the block's address goes; 0: it's returned */
+	__u64 old;   /* the block that realloc was given */
+	__u64 flags; /* AS_SITE_*, and AS_OPEN_TOOK */
+	__u64 space; /* process image whose heap it is */
+	__u32 row;   /* AS_ROW_NONE: the new block isn't counted */
+	__u32 pad;
+	struct as_block taken; /* the old block's, where it was known */
+};
+
+#define AS_OPEN_TOOK (1ull << 63)
+#define AS_OPEN_CNT  4 /* calls inside calls: signal handlers */
+
 struct as_thread {
+	/* The thread's previous hit, where that function may jump on to another site (see
+	 * call__is_jump). */
 	__u64 sp; /* of the entry: where the return address is */
 	__u64 ra;
 	__u64 size;
 	__u64 old;
 	__u32 site; /* 0: nothing to match */
-	__u32 pad;
+	__u32 next; /* open call to give up when there are too many */
+	/* --live */
+	__u64 newest; /* the block that the last call returned, until the next call */
+	__u64 freed;  /* the block that was freed last, until the next call */
+	struct as_open open[AS_OPEN_CNT];
 };
 
 struct {
@@ -275,6 +311,58 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } losses SEC(".maps");
+
+/* ---- the live heap; sizes are 1 where it isn't asked for ---- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct as_bucket);
+} buckets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, struct as_block);
+} spilled SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct as_live_row);
+} live_rows SEC(".maps");
+
+/* Tally key -> its row. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct as_tally_key);
+	__type(value, __u32);
+} live_row_at SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct as_heap);
+} heaps SEC(".maps");
+
+/* Process image -> its heap. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u32);
+} heap_at SEC(".maps");
 
 /* ---- unwind tables ---- */
 

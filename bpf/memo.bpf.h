@@ -99,6 +99,18 @@ static __always_inline void memo__add(struct as_memo *m, __u64 size)
 	m->sum.bytes += size;
 }
 
+/* --live: the row of a memo's key, for one call of this size. */
+static __always_inline __u32 memo__row(struct as_memo *m, __u64 size)
+{
+	__u32 class = as_size_class(size);
+
+	if (m->key.size_class != class) {
+		m->key.size_class = class;
+		m->row = row__of(&m->key);
+	}
+	return m->row;
+}
+
 /* Only the checks in use: most walks have few. */
 static __always_inline void memo__copy_checks(struct as_memo *to, const struct as_memo *from)
 {
@@ -112,9 +124,8 @@ static __always_inline void memo__copy_checks(struct as_memo *to, const struct a
 	}
 }
 
-/* Keeps the finished walk's memo with its first sums, in place of one of its set. */
-static __always_inline void memo__keep(struct as_slot *s, const struct as_tally_key *key,
-				       __u64 size)
+/* Keeps the finished walk's memo, in place of one of its set. */
+static __always_inline struct as_memo *memo__keep(struct as_slot *s)
 {
 	const struct as_memo *now = &s->now;
 	struct as_memo *m = memo__way(s, now->ip, now->sp, s->next++ & (AS_MEMO_WAYS - 1));
@@ -126,10 +137,10 @@ static __always_inline void memo__keep(struct as_slot *s, const struct as_tally_
 	m->bp = now->bp;
 	m->uses_bp = now->uses_bp;
 	m->may_be_jumped_to = now->may_be_jumped_to;
-	m->key = *key;
-	m->sum.cnt = 1;
-	m->sum.bytes = size;
+	m->key = now->key;
+	m->row = 0;
 	memo__copy_checks(m, now);
+	return m;
 }
 
 #endif

@@ -5,15 +5,22 @@
 
 #define REGS_WORD 8
 
-/* Integer arguments by number, 1..6; 0 and 7 are 0. Copied first: picking a context field by number
- * would make a variable context offset, which the verifier refuses. */
+/* Integer arguments by number, 1..6, and 7 for Go's first; 0 is 0. Copied first: picking a context
+ * field by number would make a variable context offset, which the verifier refuses. */
 struct regs_args {
 	__u64 v[8];
 };
 
 static __always_inline struct regs_args regs__args(const struct pt_regs *ctx)
 {
-	return (struct regs_args){ { 0, ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9, 0 } };
+	return (struct regs_args){ { 0, ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9,
+				     ctx->ax } };
+}
+
+/* Would `jbe` branch here? (Carry or zero.) */
+static __always_inline bool regs__below_or_equal(const struct pt_regs *ctx)
+{
+	return ctx->flags & 0x41;
 }
 
 /* Where the registers of the interrupted code lie, from the stack pointer at the restorer: struct

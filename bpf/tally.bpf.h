@@ -19,35 +19,41 @@ static __always_inline void tally__inserted(void)
 		bpf_ringbuf_output(&ring, &type, sizeof(type), BPF_RB_FORCE_WAKEUP);
 }
 
-/* A function of its own: seldom called, and the verifier checks it once. */
-static __noinline int tally__add(const struct as_tally_key *key, const struct as_tally *more)
+/* A global function: seldom called, and the verifier checks it once. (Verifiers before 6.2 give no
+ * argument of one to a map, hence the copies.) */
+__noinline int tally__add(const struct as_tally_key *to, const struct as_tally *more)
 {
-	struct as_tally *t;
+	struct as_tally_key key;
+	struct as_tally sum, *t;
 	__u32 zero = 0;
 	void *active;
 	long err;
 
+	if (!to || !more)
+		return 0;
+	key = *to;
+	sum = *more;
 	active = bpf_map_lookup_elem(&tally, &zero);
 	if (!active) {
-		loss__add(AS_LOSS_TALLY_FULL, more->cnt);
+		loss__add(AS_LOSS_TALLY_FULL, sum.cnt);
 		return 0;
 	}
-	t = bpf_map_lookup_elem(active, key);
+	t = bpf_map_lookup_elem(active, &key);
 	if (t) {
-		tally__bump(t, more);
+		tally__bump(t, &sum);
 		return 0;
 	}
-	err = bpf_map_update_elem(active, key, more, BPF_NOEXIST);
+	err = bpf_map_update_elem(active, &key, &sum, BPF_NOEXIST);
 	if (!err) {
 		tally__inserted();
 		return 0;
 	}
 	/* Another thread was first. */
-	t = err == -EEXIST ? bpf_map_lookup_elem(active, key) : NULL;
+	t = err == -EEXIST ? bpf_map_lookup_elem(active, &key) : NULL;
 	if (t)
-		tally__bump(t, more);
+		tally__bump(t, &sum);
 	else
-		loss__add(AS_LOSS_TALLY_FULL, more->cnt);
+		loss__add(AS_LOSS_TALLY_FULL, sum.cnt);
 	return 0;
 }
 

@@ -40,4 +40,30 @@ __noinline __u64 trampoline__caller(__u64 at)
 	return 0;
 }
 
+/*
+ * Would a return probe on a call with this entry stack pointer make the kernel forget another call?
+ * It takes all records of lower addresses for dead then, as after longjmp(3). They aren't when this
+ * is a signal handler on another stack, and a call whose record is gone ends the process. The word
+ * tells: as long as the trampoline's address is in it the call may still return.
+ */
+__noinline __u32 trampoline__endangers(__u64 sp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct uprobe_task *utask = task->utask;
+	struct return_instance *ri;
+	__u64 word, page;
+
+	if (!utask || !utask->return_instances)
+		return 0;
+	page = trampoline__addr(task);
+	ri = utask->return_instances;
+	for (__u32 i = 0; i < TRAMPOLINE_DEPTH && ri && ri->stack < sp; i++, ri = ri->next) {
+		word = 0;
+		bpf_probe_read_user(&word, sizeof(word), (void *)ri->stack);
+		if (word == page)
+			return 1;
+	}
+	return 0;
+}
+
 #endif

@@ -69,6 +69,11 @@ struct allocsnoop_opts {
 	void *log_arg;
 	uint64_t max_table_memory; /* bytes of unwind rows in the kernel; 0: 256 MiB. Files above it
 				    * are a loss: stacks end at them unless frame pointers help */
+	bool live; /* follow blocks until they are freed: fills the live members of results */
+	uint64_t max_live; /* blocks that can be followed at once; 0: 1,048,576. Above it, blocks
+			    * are a loss: allocated, but neither live nor freed */
+	uint64_t older_ns; /* with live: live counts only blocks of at least this age */
+	uint64_t old_ns;   /* with live: fills old_* of samples; 0: they are 0 */
 };
 
 /* Checks options and rights, loads the BPF programs; nothing is traced yet.
@@ -147,6 +152,14 @@ enum allocsnoop_end {				/* how the stack's walk ended */
 /* "complete", "truncated", "no-table", ... */
 ALLOCSNOOP_API const char *allocsnoop__end_name(enum allocsnoop_end end);
 
+/* Lifetimes by powers of two: element i counts blocks whose age was in [2^i, 2^(i+1)) ns, the last
+ * one all above. Estimates where the profile is sampled. */
+#define ALLOCSNOOP_LIFE_CLASSES 48
+struct allocsnoop_lifetimes {
+	uint64_t freed[ALLOCSNOOP_LIFE_CLASSES];
+	uint64_t live[ALLOCSNOOP_LIFE_CLASSES]; /* age so far */
+};
+
 struct allocsnoop_sample {
 	uint32_t pid;	  /* 0 when the row sums several processes */
 	uint32_t pid_cnt; /* processes summed in this row */
@@ -169,6 +182,32 @@ struct allocsnoop_sample {
 	const struct allocsnoop_frame *const
 		*frames; /* leaf first; frame 0 is the allocator's function */
 	size_t frame_cnt;
+
+	/*
+	 * Mode live. alloc = live + freed + exit + untracked, for blocks and for bytes (with
+	 * older_ns, live is only the part that is old enough). Blocks of a process that has ended
+	 * are `exit`, apart from leaks; only those of a target named by the caller (COMMAND, a pid)
+	 * stay `live` as they were at its end.
+	 */
+	double live_count_var; /* variance of the estimate; 0 when exact */
+	double live_bytes_var;
+	uint64_t freed_count; /* freed by the program */
+	uint64_t freed_bytes;
+	uint64_t exit_count; /* given back by the process's exit or exec */
+	uint64_t exit_bytes;
+	uint64_t untracked_count; /* their end can't be known: see losses, and garbage collectors */
+	uint64_t untracked_bytes;
+	uint64_t temporary_count; /* freed before the same thread allocated again */
+	uint64_t peak_count;	  /* live at the moment of its process's peak of live bytes; 0 */
+	uint64_t peak_bytes;	  /* when sampled */
+	int64_t grown_count;	  /* live, compared with the session's profile before this one */
+	int64_t grown_bytes;
+	double freed_mean_ns; /* mean lifetime of the freed blocks, mean age of the live ones; 0 */
+	double live_mean_ns;  /* where there are none */
+	uint64_t old_count;   /* of live: at least as old as the session's old_ns */
+	uint64_t old_bytes;
+	const struct allocsnoop_lifetimes *lifetimes; /* NULL unless mode is live */
+	bool collected; /* a garbage collector's blocks: no frees to be seen, never live */
 };
 
 struct allocsnoop_process {
@@ -176,6 +215,17 @@ struct allocsnoop_process {
 	const char *comm;
 	const char *exe; /* "" unknown */
 	bool exited;
+
+	/* Mode live; estimates where the profile is sampled. */
+	uint64_t live_count;
+	uint64_t live_bytes;
+	uint64_t peak_bytes;	/* most live bytes at once; 0 when sampled */
+	uint64_t peak_count;	/* blocks then */
+	uint64_t peak_ns;	/* when, since the start of the session */
+	uint64_t rss_anon;	/* bytes of anonymous memory the kernel holds for it: what is above
+				   live_bytes is the allocator's reserve, fragments, and what isn't
+				   malloc's; 0 unknown */
+	uint64_t unknown_frees; /* of blocks from before the start, or before a fork; exact mode */
 };
 
 struct allocsnoop_loss {
@@ -197,8 +247,20 @@ struct allocsnoop_info {
 	uint64_t alloc_count, alloc_bytes;     /* sums over samples */
 	double alloc_count_se, alloc_bytes_se; /* standard errors */
 	uint64_t live_count, live_bytes;
-	uint64_t failed_count; /* calls that could be seen to fail (impossible sizes); in no other
-				  number */
+	uint64_t failed_count; /* calls that could be seen to fail (impossible sizes; in mode live,
+				  all that failed); in no other number */
+
+	/* Mode live: sums over samples. */
+	double live_count_se, live_bytes_se; /* standard errors */
+	uint64_t freed_count, freed_bytes;
+	uint64_t exit_count, exit_bytes;
+	uint64_t untracked_count, untracked_bytes;
+	uint64_t temporary_count;
+	uint64_t older_ns;	/* as asked for; 0: live is all that is live */
+	uint64_t old_ns;	/* as asked for; 0: samples' old_* are 0 */
+	uint64_t unknown_frees; /* over all processes */
+	bool grown; /* there was a profile before this one: grown_* are differences to it */
+	int64_t grown_count, grown_bytes;
 };
 
 ALLOCSNOOP_API const struct allocsnoop_info *
@@ -222,6 +284,9 @@ enum allocsnoop_value {
 	ALLOCSNOOP_ALLOC_COUNT = 1,
 	ALLOCSNOOP_LIVE_BYTES = 2,
 	ALLOCSNOOP_LIVE_COUNT = 3,
+	ALLOCSNOOP_PEAK_BYTES = 4,
+	ALLOCSNOOP_GROWN_BYTES = 5, /* what shrank counts as 0 */
+	ALLOCSNOOP_TEMPORARY_COUNT = 6,
 };
 
 enum allocsnoop_by {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes profiles: each distinct raw frame is named once, each stack's frame list is shared by its
  * rows. */
-#include "names.h"
+#include "making.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,20 +12,6 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "proc/task.h"
-
-#define TICKS_NS                                                                         \
-	10000000ull /* of /proc/PID/stat: USER_HZ is 100 on every architecture we run on \
-		     */
-
-/* One profile in the making. */
-struct making {
-	struct names *names;
-	struct session *s;
-	struct allocsnoop_profile *p;
-	struct map frames;  /* mix(file, offset) -> struct allocsnoop_frame * */
-	struct map stacks;  /* stack id -> struct stack_frames * */
-	u64 unknown_stacks; /* allocations whose stack never came */
-};
 
 struct stack_frames {
 	const struct allocsnoop_frame **v;
@@ -182,7 +168,7 @@ static void sample__estimate(const struct sampler *sampler, const struct recorde
 	out->alloc_bytes_var = e.bytes_var;
 }
 
-static int making__row(struct making *m, const struct recorded_row *row)
+int making__row(struct making *m, const struct recorded_row *row, size_t at)
 {
 	const struct recorded_proc *proc = record__find_proc(&m->s->record, row->key.proc);
 	const struct traced_site *site = files__site(&m->s->files, row->key.site);
@@ -193,6 +179,7 @@ static int making__row(struct making *m, const struct recorded_row *row)
 	out.pid = proc ? proc->pid : 0;
 	out.comm = proc ? proc->comm : "[unknown]";
 	out.allocator = site ? symbol__demangle(&m->p->arena, site->site->symbol) : "[unknown]";
+	out.collected = site && site->site->row->collected;
 	if (!out.allocator)
 		return -ENOMEM;
 	err = making__stack(m, row, site, out.allocator, &sf);
@@ -204,15 +191,9 @@ static int making__row(struct making *m, const struct recorded_row *row)
 	out.frames = sf->v;
 	out.frame_cnt = sf->cnt;
 	sample__estimate(&m->s->sampler, row, &out);
-	return profile__add_sample(m->p, &out);
-}
-
-static bool proc__exited(const struct recorded_proc *proc)
-{
-	struct proc_task t;
-
-	return proc_task__read(proc->pid, &t) || t.state == 'Z' ||
-	       t.start_ticks != proc->start_boottime / TICKS_NS;
+	if (m->s->live)
+		err = sample__live(m, at, proc, &out);
+	return err ? err : profile__add_sample(m->p, &out);
 }
 
 static int making__processes(struct making *m)
@@ -229,6 +210,9 @@ static int making__processes(struct making *m)
 			.exe = exe ? exe->path : "",
 			.exited = proc__exited(proc),
 		};
+
+		if (m->s->live)
+			process__live(m, proc, &out);
 
 		err = profile__add_process(m->p, &out);
 	}
@@ -279,7 +263,9 @@ static void making__info(struct making *m, double sampling_value)
 	struct kernel_counts c;
 
 	kernel__counts(&m->s->kernel, &c);
-	info->mode = "alloc";
+	info->mode = m->s->live ? "live" : "alloc";
+	info->older_ns = m->s->older_ns;
+	info->old_ns = m->s->old_ns;
 	info->target = making__target(m);
 	info->exact = m->s->sampler.exact;
 	info->sampling = info->exact	      ? ALLOCSNOOP_ALL
@@ -296,7 +282,9 @@ static int making__run(struct making *m)
 	int err = 0;
 
 	for (size_t i = 0; i < m->s->record.rows.cnt && !err; i++)
-		err = making__row(m, &m->s->record.rows.v[i]);
+		err = making__row(m, &m->s->record.rows.v[i], i);
+	if (!err && m->s->live)
+		err = making__live_rows(m);
 	if (!err)
 		err = making__processes(m);
 	if (!err)
@@ -319,6 +307,8 @@ int names__profile(struct names *n, struct session *s, struct allocsnoop_profile
 	pthread_mutex_unlock(&s->lock);
 	map__free(&m.frames);
 	map__free(&m.stacks);
+	map__free(&m.images);
+	live__fini(&m.live);
 	if (err) {
 		profile__free(m.p);
 		return err__fail(err, "cannot make the profile: %s", strerror(-err));

@@ -96,14 +96,22 @@ struct uprobe_task {
 	struct return_instance *return_instances;
 };
 
+struct seccomp {
+	int mode;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
+	struct task_struct *real_parent;
 	unsigned long long start_boottime;
 	unsigned long long self_exec_id;
 	struct task_struct *group_leader;
 	struct mm_struct *mm;
 	sigset_t blocked;
+	unsigned long sas_ss_sp;
+	unsigned long sas_ss_size;
+	struct seccomp seccomp;
 	struct uprobe_task *utask;
 	char comm[16];
 };

@@ -3,32 +3,56 @@
 #include "cli/options.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#define INDENT "                           "
+#define INDENT	 "                           "
+#define TEXT_MAX (80 - (int)sizeof(INDENT)) /* columns beside it */
 
-static void choices__print(const struct choice *choices, bool later, FILE *out)
+/* Those that are there, or those that aren't yet. at: columns used in the line. */
+static void choices__print(const struct choice *choices, bool later, int at, const char *newline,
+			   FILE *out)
 {
-	const char *comma = "";
+	const char *before = ":";
 
 	for (const struct choice *c = choices; c->name; c++) {
+		char word[48];
+
 		if (c->later != later)
 			continue;
-		fprintf(out, "%s%s%s", comma, c->name, c == choices ? " (default)" : "");
-		comma = ", ";
+		snprintf(word, sizeof(word), "%s%s", c->name, c == choices ? " (default)" : "");
+		fputs(before, out);
+		at += strlen(", ") + strlen(word);
+		if (at >= TEXT_MAX) {
+			fputs(newline, out);
+			at = strlen(word);
+		} else {
+			fputc(' ', out);
+		}
+		fputs(word, out);
+		before = ",";
 	}
+}
+
+static bool any_later(const struct choice *choices)
+{
+	while (choices->name && !choices->later)
+		choices++;
+	return choices->name;
 }
 
 void help__describe(const struct opt_row *row, const char *newline, FILE *out)
 {
-	fputs(row->help, out);
-	if (row->kind == OPT_LATER)
-		fputs(" (not yet)", out);
+	int at = fprintf(out, "%s%s", row->help, row->kind == OPT_LATER ? " (not yet)" : "");
+
 	if (!row->choices)
 		return;
-	fputs(": ", out);
-	choices__print(row->choices, false, out);
-	fprintf(out, "%snot yet: ", newline);
-	choices__print(row->choices, true, out);
+	choices__print(row->choices, false, at, newline, out);
+	if (!any_later(row->choices))
+		return;
+	fputs(newline, out);
+	at = fprintf(out, "(not yet");
+	choices__print(row->choices, true, at, newline, out);
+	fputc(')', out);
 }
 
 static void help__option(const struct opt_row *row)

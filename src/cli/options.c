@@ -5,6 +5,7 @@
  */
 #include "cli/options.h"
 
+#include <allocsnoop.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -15,6 +16,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+
+/* What is counted depends on --live then. */
+#define VALUE_NOT_GIVEN -1
 
 /* Values that getopt_long() returns for long options: above every letter. */
 #define LONG_BASE 256
@@ -152,6 +156,19 @@ static int read_duration(const struct opt_row *row, const char *text, void *into
 	err = number__check(row, text, ns);
 	if (!err)
 		*(u64 *)into = ns;
+	return err;
+}
+
+static int read_many(const struct opt_row *row, const char *text, void *into)
+{
+	u64 val;
+	int err = units__parse_size(text, &val);
+
+	if (err)
+		return number__bad(row, text, err, "number", "500000, 512K or 4M");
+	err = number__check(row, text, val);
+	if (!err)
+		*(u64 *)into = val;
 	return err;
 }
 
@@ -296,7 +313,7 @@ static const read_fn readers[OPT_KIND_MAX] = {
 	[OPT_SET] = read_set,	      [OPT_LATER] = read_later,	      [OPT_TEXT] = read_text,
 	[OPT_SIZE] = read_size,	      [OPT_DURATION] = read_duration, [OPT_RATE] = read_rate,
 	[OPT_COUNT] = read_count,     [OPT_PIDS] = read_pids,	      [OPT_CHOICE] = read_choice,
-	[OPT_CHOICES] = read_choices, [OPT_PERCENT] = read_percent,
+	[OPT_CHOICES] = read_choices, [OPT_PERCENT] = read_percent,   [OPT_MANY] = read_many,
 };
 
 /* ---- the words ---- */
@@ -450,6 +467,30 @@ static int user__check(const struct cli_opts *o)
 	return 0;
 }
 
+/* Values that only mode live has, and the one of exact counting. */
+static int value__check(struct cli_opts *o)
+{
+	bool sampled = o->sample_bytes || o->sample_rate < 1;
+
+	if (o->value == VALUE_NOT_GIVEN)
+		o->value = o->live ? ALLOCSNOOP_LIVE_BYTES : ALLOCSNOOP_ALLOC_BYTES;
+	if (!o->live && o->value != ALLOCSNOOP_ALLOC_BYTES && o->value != ALLOCSNOOP_ALLOC_COUNT)
+		return err__fail(-EINVAL,
+				 "--value: all but alloc-bytes and alloc-count need --live");
+	if (o->value == ALLOCSNOOP_PEAK_BYTES && sampled)
+		return err__fail(-EINVAL, "--value peak-bytes: not together with sampling");
+	return 0;
+}
+
+static int live__check(struct cli_opts *o)
+{
+	if (!o->live && o->older_ns)
+		return err__fail(-EINVAL, "--older: needs --live");
+	if (!o->live && o->max_live)
+		return err__fail(-EINVAL, "--max-live: needs --live");
+	return value__check(o);
+}
+
 static int record__check(struct cli_opts *o)
 {
 	int err;
@@ -460,7 +501,9 @@ static int record__check(struct cli_opts *o)
 		return err__fail(-EINVAL, "--sample-rate: not together with --sample-bytes");
 	if (o->max_size && o->min_size > o->max_size)
 		return err__fail(-EINVAL, "--min-size: above --max-size");
-	err = user__check(o);
+	err = live__check(o);
+	if (!err)
+		err = user__check(o);
 	return err ? err : format__choose(o);
 }
 
@@ -481,7 +524,7 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 	CLEANUP(parser__fini) struct parser p = { .o = o, .argc = argc, .argv = argv };
 	int err;
 
-	*o = (struct cli_opts){ .verb = VERB_RECORD, .sample_rate = 1 };
+	*o = (struct cli_opts){ .verb = VERB_RECORD, .sample_rate = 1, .value = VALUE_NOT_GIVEN };
 	err = parser__init(&p);
 	if (!err)
 		err = words__read(&p);

@@ -21,6 +21,7 @@ enum opt_kind {
 	OPT_DURATION, /* u64 nanoseconds: 10s */
 	OPT_RATE,     /* double in (0, 1]: 1/100 */
 	OPT_COUNT,    /* u32 */
+	OPT_MANY,     /* u64: 500000, 4M */
 	OPT_PIDS,     /* appended to cli_opts.pids */
 	OPT_CHOICE,   /* int: a word of row.choices */
 	OPT_CHOICES,  /* int: words of row.choices, comma-separated, their values or'ed */
@@ -37,8 +38,8 @@ enum verb {
 
 struct choice {
 	const char *name; /* NULL ends the list */
-	int value;
-	bool later; /* known, but not in this version */
+	int value;	  /* enum allocsnoop_value */
+	bool later;	  /* known, but not in this version */
 };
 
 struct opt_row {
@@ -88,6 +89,9 @@ struct cli_opts {
 	u64 max_size;
 	u32 max_depth;
 	u64 max_table_memory;
+	int live;
+	u64 older_ns; /* 0: live is all that is live */
+	u64 max_live;
 	u64 duration_ns; /* 0: until a signal comes or the targets end */
 	u64 interval_ns; /* 0: one report, at the end */
 	const char *format_name;
@@ -122,7 +126,7 @@ void suggest__choice(const struct choice *choices, const char *word);
 u32 suggest__distance(const char *a, const char *b);
 
 /* help.c: needs the table only */
-/* What the option does; `newline` stands before what isn't there yet. */
+/* What the option does; `newline` stands where a line is full and before what isn't there yet. */
 void help__describe(const struct opt_row *row, const char *newline, FILE *out);
 void help__print(bool all);
 

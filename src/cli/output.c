@@ -14,6 +14,8 @@
 #include "base/units.h"
 #include "cli/signals.h"
 
+/* Blocks that are still there after so many intervals are told of. */
+
 static int output__fail(const struct output *out, int err)
 {
 	return err__fail(err, "cannot write '%s': %s", out->name, strerror(-err));

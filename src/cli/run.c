@@ -21,7 +21,8 @@
 #include "cli/signals.h"
 
 /* The library wants to be polled about every 100 ms; signals are looked at as often. */
-#define POLL_MS 100
+#define POLL_MS	      100
+#define OLD_INTERVALS 3 /* of -i: what is live for so many is told apart */
 
 #define NS_PER_MS 1000000ull
 
@@ -56,6 +57,17 @@ static u64 after(u64 start_ns, u64 duration_ns)
 
 /* ---- start ---- */
 
+/* With reports in between, what outlives several of them is worth a look; --older asks for a look
+ * of the user's own. */
+static u64 old_ns(const struct cli_opts *o)
+{
+	u64 ns;
+
+	if (!o->live || o->older_ns)
+		return 0;
+	return __builtin_mul_overflow(o->interval_ns, OLD_INTERVALS, &ns) ? 0 : ns;
+}
+
 static int run__open(struct run *r)
 {
 	const struct cli_opts *o = r->o;
@@ -71,6 +83,10 @@ static int run__open(struct run *r)
 		.max_size = o->max_size,
 		.max_depth = o->max_depth,
 		.max_table_memory = o->max_table_memory,
+		.live = o->live,
+		.max_live = o->max_live,
+		.older_ns = o->older_ns,
+		.old_ns = old_ns(o),
 		.log = progress__log,
 		.log_arg = &r->progress,
 	};

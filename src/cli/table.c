@@ -22,8 +22,11 @@ static const struct choice events[] = {
 static const struct choice values[] = {
 	{ "alloc-bytes", ALLOCSNOOP_ALLOC_BYTES, false },
 	{ "alloc-count", ALLOCSNOOP_ALLOC_COUNT, false },
-	{ "live-bytes", ALLOCSNOOP_LIVE_BYTES, true },
-	{ "live-count", ALLOCSNOOP_LIVE_COUNT, true },
+	{ "live-bytes", ALLOCSNOOP_LIVE_BYTES, false },
+	{ "live-count", ALLOCSNOOP_LIVE_COUNT, false },
+	{ "peak-bytes", ALLOCSNOOP_PEAK_BYTES, false },
+	{ "grown-bytes", ALLOCSNOOP_GROWN_BYTES, false },
+	{ "temporary-count", ALLOCSNOOP_TEMPORARY_COUNT, false },
 	{},
 };
 
@@ -51,8 +54,12 @@ const struct opt_row opt_rows[] = {
 	{ 0, "probe", "SPEC", "your own allocator: OBJECT:FUNC(size=ARG2)", .kind = OPT_LATER },
 
 	{ .help = "Which allocations" },
-	{ 'l', "live", NULL, "follow frees: what is still there", .kind = OPT_LATER },
-	{ 0, "older", "DUR", "with --live: blocks at least this old", .kind = OPT_LATER },
+	{ 'l', "live", NULL, "follow frees: what is still there, and for how long", OPT_SET,
+	  INTO(live), .number = 1 },
+	{ 0, "older", "DUR", "with --live: only blocks at least this old are live", OPT_DURATION,
+	  INTO(older_ns) },
+	{ 0, "max-live", "N", "with --live: blocks followed at once (1M)", OPT_MANY, INTO(max_live),
+	  .most = 1ull << 30, .expert = true },
 	{ 0, "min-size", "SIZE", "only blocks of at least SIZE bytes", OPT_SIZE, INTO(min_size),
 	  .zero_ok = true },
 	{ 0, "max-size", "SIZE", "only blocks of at most SIZE bytes", OPT_SIZE, INTO(max_size) },
@@ -77,7 +84,7 @@ const struct opt_row opt_rows[] = {
 	{ 'f', "format", "FMT", "text (default), folded, json; guessed from -o", OPT_TEXT,
 	  INTO(format_name) },
 	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output) },
-	{ 0, "value", "VAL", "what is counted", OPT_CHOICE, INTO(value),
+	{ 0, "value", "VAL", "what is counted (live-bytes with --live)", OPT_CHOICE, INTO(value),
 	  .choices = values },
 	{ 0, "by", "KEY", "what a row is", OPT_CHOICE, INTO(by),
 	  .choices = keys },

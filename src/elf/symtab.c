@@ -4,6 +4,7 @@
  * table doesn't cost 1 GiB; what is kept is sorted by file offset, one name per address. Symbols
  * may nest (assembler labels with a size): each one knows the nearest earlier symbol that ends
  * after it, so a look-up that lands behind an inner symbol steps out instead of giving up.
+ * A stripped Go program still has its function table, which stands in for .symtab.
  */
 #include "elf/symtab.h"
 
@@ -14,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "elf/gopclntab.h"
 #include "elf/image.h"
 
 #define SYM_MAX	       (16u << 20) /* symbols of one table that are looked at */
@@ -204,17 +206,53 @@ static int walk_chunk(struct walk *w, u64 off, u64 cnt)
 	return ret;
 }
 
+static int walk_go_func(void *arg, const struct go_func *f)
+{
+	struct walk *w = arg;
+	const struct exec_range *range = exec_map__find(w->map, f->vaddr);
+	struct symbol sym = {
+		.name = f->name, .len = (u32)f->name_len, .type = STT_FUNC, .bind = STB_LOCAL
+	};
+	int ret;
+
+	if (!range)
+		return 0;
+	sym.off = range->off + (f->vaddr - range->vaddr);
+	sym.limit = range->off + range->size;
+	sym.size = MIN(f->size, sym.limit - sym.off);
+	ret = w->fn(w->arg, &sym);
+	w->stopped = ret;
+	return ret;
+}
+
+static int walk_go(struct walk *w)
+{
+	struct gopclntab table;
+	int ret = gopclntab__open(&table, w->img);
+
+	if (ret || !table.section)
+		return ret;
+	ret = gopclntab__each(&table, walk_go_func, w);
+	w->strs = table.section; /* the names live there */
+	return ret;
+}
+
+static const Elf64_Shdr *section_of_type(const struct elf_image *img, u32 type)
+{
+	for (u32 i = 0; i < img->shdr_cnt; i++)
+		if (img->shdrs[i].sh_type == type)
+			return &img->shdrs[i];
+	return NULL;
+}
+
 static int walk_table(struct walk *w, u32 type)
 {
-	const Elf64_Shdr *sh = NULL;
+	const Elf64_Shdr *sh = section_of_type(w->img, type);
 	u64 cnt;
 	int ret;
 
-	for (u32 i = 0; i < w->img->shdr_cnt && !sh; i++)
-		if (w->img->shdrs[i].sh_type == type)
-			sh = &w->img->shdrs[i];
 	if (!sh)
-		return 0;
+		return type == SHT_SYMTAB ? walk_go(w) : 0;
 	if (sh->sh_entsize != sizeof(Elf64_Sym) || sh->sh_link >= w->img->shdr_cnt ||
 	    w->img->shdrs[sh->sh_link].sh_type != SHT_STRTAB)
 		return err__fail(-EINVAL, "damaged ELF file: bad symbol table");

@@ -183,6 +183,17 @@ int proc_task__cputime(pid_t pid, u64 *ns)
 	return 0;
 }
 
+u64 proc_task__rss_anon(pid_t pid)
+{
+	char path[64], buf[4096];
+	u64 kib;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (read_file(path, buf, sizeof(buf)) || !status_field(buf, "\nRssAnon:\t", &kib))
+		return 0;
+	return kib * 1024;
+}
+
 int proc_task__is_64bit(pid_t pid)
 {
 	unsigned char ident[EI_NIDENT];

@@ -34,6 +34,9 @@ int proc_task__read(pid_t id, struct proc_task *t);
 int proc_task__exe(pid_t pid, char *buf, size_t size); /* " (deleted)" cut off */
 int proc_task__cputime(pid_t pid, u64 *ns);	       /* user + system of the whole process */
 
+/* Bytes of anonymous memory that the kernel holds for the process; 0 unknown. */
+u64 proc_task__rss_anon(pid_t pid);
+
 /* 1 for an ELF64 process, 0 for a 32-bit one, -errno when it can't be told. */
 int proc_task__is_64bit(pid_t pid);
 

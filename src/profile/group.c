@@ -21,6 +21,7 @@ struct group_key {
 	u64 size_low;
 	u64 size_high;
 	u32 pid;
+	bool collected;
 	u32 end;     /* only when the view asks for a caller and there is none */
 	size_t next; /* row + 1 with the same hash, 0 for none; not part of the key */
 };
@@ -319,15 +320,16 @@ static u64 key__hash(const struct group_key *k)
 	h = map__mix(h, k->stack);
 	h = map__mix(h, k->size_low);
 	h = map__mix(h, k->size_high);
+	h = map__mix(h, k->collected);
 	return map__mix(h, (u64)k->end << 32 | k->pid);
 }
 
 static bool key__equal(const struct group_key *a, const struct group_key *b)
 {
 	return a->stack == b->stack && a->size_low == b->size_low && a->size_high == b->size_high &&
-	       a->pid == b->pid && a->end == b->end && !strcmp(a->comm, b->comm) &&
-	       !strcmp(a->allocator, b->allocator) && !strcmp(a->function, b->function) &&
-	       !strcmp(a->module, b->module);
+	       a->pid == b->pid && a->collected == b->collected && a->end == b->end &&
+	       !strcmp(a->comm, b->comm) && !strcmp(a->allocator, b->allocator) &&
+	       !strcmp(a->function, b->function) && !strcmp(a->module, b->module);
 }
 
 /* ---- sums ---- */
@@ -361,13 +363,24 @@ static void sample__merge(struct allocsnoop_sample *to, const struct allocsnoop_
 		to->stack_id = 0;
 	to->size_low = MIN(to->size_low, s->size_low);
 	to->size_high = MAX(to->size_high, s->size_high);
-	to->alloc_count = sum__add(to->alloc_count, s->alloc_count);
-	to->alloc_bytes = sum__add(to->alloc_bytes, s->alloc_bytes);
-	to->alloc_count_var += s->alloc_count_var;
-	to->alloc_bytes_var += s->alloc_bytes_var;
-	to->sampled_count = sum__add(to->sampled_count, s->sampled_count);
-	to->live_count = sum__add(to->live_count, s->live_count);
-	to->live_bytes = sum__add(to->live_bytes, s->live_bytes);
+	sample__add(to, s);
+}
+
+/* The row's own: its sums go on growing. */
+static int add_lifetimes(struct group *g, struct allocsnoop_sample *row,
+			 const struct allocsnoop_sample *s)
+{
+	struct allocsnoop_lifetimes *own = (struct allocsnoop_lifetimes *)row->lifetimes;
+
+	if (!s->lifetimes)
+		return 0;
+	if (!own)
+		own = arena__alloc(&g->to->arena, sizeof(*own));
+	if (!own)
+		return -ENOMEM;
+	lifetimes__add(own, s->lifetimes);
+	row->lifetimes = own;
+	return 0;
 }
 
 static int group__new_row(struct group *g, const struct view *view,
@@ -379,11 +392,14 @@ static int group__new_row(struct group *g, const struct view *view,
 	row.pid_cnt = 0;
 	row.frames = NULL;
 	row.frame_cnt = 0;
+	row.lifetimes = NULL;
 	if (!view->keep_end) {
 		row.end = key->end;
 		row.truncated = key->end != ALLOCSNOOP_COMPLETE;
 	}
 	err = view->frames(g, s, &row);
+	if (!err)
+		err = add_lifetimes(g, &row, s);
 	if (!err)
 		err = profile__add_sample(g->to, &row);
 	if (!err)
@@ -397,6 +413,7 @@ static int group__add(struct group *g, const struct view *view, const struct all
 	u64 hash, last = 0;
 	int err;
 
+	key.collected = s->collected;
 	err = view->key(g, s, &key);
 	if (err)
 		return err;
@@ -407,7 +424,8 @@ static int group__add(struct group *g, const struct view *view, const struct all
 		if (!key__equal(&g->keys.v[row - 1], &key))
 			continue;
 		sample__merge(&g->to->samples.v[row - 1], s);
-		return count_pid(g, row - 1, s);
+		err = add_lifetimes(g, &g->to->samples.v[row - 1], s);
+		return err ? err : count_pid(g, row - 1, s);
 	}
 	err = group__new_row(g, view, s, &key);
 	if (!err)

@@ -4,7 +4,6 @@
  * a finished profile can be handed out as plain pointers and given back at once.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +28,6 @@ const char *allocsnoop__end_name(enum allocsnoop_end end)
 	return (size_t)end < ARRAY_SIZE(end_names) ? end_names[end] : "unknown";
 }
 
-u64 sum__add(u64 a, u64 b)
-{
-	u64 sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 u64 sample__value(const struct allocsnoop_sample *s, enum allocsnoop_value value)
 {
 	switch (value) {
@@ -45,22 +37,16 @@ u64 sample__value(const struct allocsnoop_sample *s, enum allocsnoop_value value
 		return s->live_bytes;
 	case ALLOCSNOOP_LIVE_COUNT:
 		return s->live_count;
+	case ALLOCSNOOP_PEAK_BYTES:
+		return s->peak_bytes;
+	case ALLOCSNOOP_GROWN_BYTES:
+		return s->grown_bytes > 0 ? s->grown_bytes : 0;
+	case ALLOCSNOOP_TEMPORARY_COUNT:
+		return s->temporary_count;
 	case ALLOCSNOOP_ALLOC_BYTES:
 		break;
 	}
 	return s->alloc_bytes;
-}
-
-u64 profile__total(const struct allocsnoop_profile *p, enum allocsnoop_value value)
-{
-	const struct allocsnoop_sample total = {
-		.alloc_count = p->info.alloc_count,
-		.alloc_bytes = p->info.alloc_bytes,
-		.live_count = p->info.live_count,
-		.live_bytes = p->info.live_bytes,
-	};
-
-	return sample__value(&total, value);
 }
 
 struct allocsnoop_profile *profile__new(void)
@@ -129,25 +115,4 @@ int profile__add_loss(struct allocsnoop_profile *p, const char *name, const char
 	if (!loss.name || !loss.text)
 		return -ENOMEM;
 	return vec__push(&p->losses, loss);
-}
-
-void profile__finish(struct allocsnoop_profile *p)
-{
-	struct allocsnoop_info *info = &p->info;
-	double count_var = 0, bytes_var = 0;
-
-	info->alloc_count = info->alloc_bytes = info->live_count = info->live_bytes = 0;
-	for (size_t i = 0; i < p->samples.cnt; i++) {
-		const struct allocsnoop_sample *s = &p->samples.v[i];
-
-		info->alloc_count = sum__add(info->alloc_count, s->alloc_count);
-		info->alloc_bytes = sum__add(info->alloc_bytes, s->alloc_bytes);
-		info->live_count = sum__add(info->live_count, s->live_count);
-		info->live_bytes = sum__add(info->live_bytes, s->live_bytes);
-		count_var += s->alloc_count_var;
-		bytes_var += s->alloc_bytes_var;
-	}
-	/* Samples are kept independently of each other, so variances add up. */
-	info->alloc_count_se = sqrt(count_var);
-	info->alloc_bytes_se = sqrt(bytes_var);
 }

@@ -24,14 +24,14 @@ struct allocsnoop_profile {
 struct allocsnoop_profile *profile__new(void); /* NULL: out of memory */
 void profile__free(struct allocsnoop_profile *p);
 
-/* Copies what it is given (strings are interned in the arena; frames and the frame list must
- * already live in the arena). 0 or -ENOMEM. */
+/* Copies what it is given (strings are interned in the arena; frames, the frame list and lifetimes
+ * must already live in the arena). 0 or -ENOMEM. */
 int profile__add_sample(struct allocsnoop_profile *p, const struct allocsnoop_sample *s);
 int profile__add_process(struct allocsnoop_profile *p, const struct allocsnoop_process *proc);
 /* Counts of 0 are left out; an equal name is added up. */
 int profile__add_loss(struct allocsnoop_profile *p, const char *name, const char *text, u64 count);
 
-/* Sums info.alloc_* and info.live_* and the standard errors from the samples. */
+/* Sums into info, from the samples: counts and bytes of every kind, and the standard errors. */
 void profile__finish(struct allocsnoop_profile *p);
 
 /*
@@ -42,7 +42,8 @@ void profile__finish(struct allocsnoop_profile *p);
  * nothing with p. NULL: out of memory.
  *
  * What differs among the rows of a sum is neutral in it: pid 0, comm and allocator "", type NULL,
- * stack_id 0; size_low and size_high span all rows. A BY_FUNCTION frame has neither offset nor
+ * stack_id 0; size_low and size_high span all rows. Rows of garbage collectors are never summed
+ * with others. A BY_FUNCTION frame has neither offset nor
  * line. A BY_FILE row has one frame, whose function and module are the file's path; a BY_SIZE row
  * none. A row whose caller is unknown keeps its `end` and has only the allocator's frame, or none.
  */
@@ -53,9 +54,14 @@ struct allocsnoop_profile *profile__group(const struct allocsnoop_profile *p,
  */
 struct allocsnoop_profile *profile__sum_processes(const struct allocsnoop_profile *p);
 
-/* A row's number of the kind asked for, and the profile's total of that kind. */
+/* A row's number of the kind asked for. */
 u64 sample__value(const struct allocsnoop_sample *s, enum allocsnoop_value value);
-u64 profile__total(const struct allocsnoop_profile *p, enum allocsnoop_value value);
+
+/* Adds the numbers of s to those of `to`: all but the sizes' range and the lifetimes. */
+void sample__add(struct allocsnoop_sample *to, const struct allocsnoop_sample *s);
+void lifetimes__add(struct allocsnoop_lifetimes *to, const struct allocsnoop_lifetimes *from);
+/* All rows as one, without a stack. */
+void profile__sum(const struct allocsnoop_profile *p, struct allocsnoop_sample *sum);
 
 /* a + b, UINT64_MAX when that overflows: sums of hostile sizes must not wrap to small numbers. */
 u64 sum__add(u64 a, u64 b);
@@ -63,5 +69,17 @@ u64 sum__add(u64 a, u64 b);
 /* Sorts rows by the value, descending; ties by the other value, then by names and stack id: stable
  * output. */
 void profile__sort(struct allocsnoop_profile *p, enum allocsnoop_value value);
+
+/*
+ * Rows by a second value, without another copy: pointers to those where it is above 0, the greatest
+ * first, ties in the profile's order. The caller frees the list. 0 or -ENOMEM.
+ */
+typedef u64 (*sample_value_fn)(const struct allocsnoop_sample *s, const void *arg);
+int profile__rank(const struct allocsnoop_profile *p, sample_value_fn value, const void *arg,
+		  const struct allocsnoop_sample ***rows, size_t *cnt);
+
+/* Processes with live bytes or a peak, by live bytes, then by peak; likewise. */
+int profile__rank_processes(const struct allocsnoop_profile *p,
+			    const struct allocsnoop_process ***processes, size_t *cnt);
 
 #endif

@@ -3,6 +3,7 @@
  * The order of rows. Two runs of the same program must print the same report, so ties are broken by
  * what the reader sees (names) before what he doesn't (ids, which depend on inodes).
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,9 @@ static enum allocsnoop_value other_value(enum allocsnoop_value value)
 		[ALLOCSNOOP_ALLOC_COUNT] = ALLOCSNOOP_ALLOC_BYTES,
 		[ALLOCSNOOP_LIVE_BYTES] = ALLOCSNOOP_LIVE_COUNT,
 		[ALLOCSNOOP_LIVE_COUNT] = ALLOCSNOOP_LIVE_BYTES,
+		[ALLOCSNOOP_PEAK_BYTES] = ALLOCSNOOP_LIVE_BYTES,
+		[ALLOCSNOOP_GROWN_BYTES] = ALLOCSNOOP_LIVE_BYTES,
+		[ALLOCSNOOP_TEMPORARY_COUNT] = ALLOCSNOOP_ALLOC_COUNT,
 	};
 
 	return (size_t)value < ARRAY_SIZE(other) ? other[value] : ALLOCSNOOP_ALLOC_COUNT;
@@ -71,4 +75,69 @@ void profile__sort(struct allocsnoop_profile *p, enum allocsnoop_value value)
 {
 	if (p->samples.cnt)
 		qsort_r(p->samples.v, p->samples.cnt, sizeof(*p->samples.v), cmp_samples, &value);
+}
+
+/* ---- ranks ---- */
+
+struct ranking {
+	sample_value_fn value;
+	const void *arg;
+};
+
+static int cmp_ranked(const void *x, const void *y, void *arg)
+{
+	const struct allocsnoop_sample *a = *(const struct allocsnoop_sample *const *)x;
+	const struct allocsnoop_sample *b = *(const struct allocsnoop_sample *const *)y;
+	const struct ranking *r = arg;
+	int diff = cmp_u64(r->value(b, r->arg), r->value(a, r->arg));
+
+	return diff ? diff : (a > b) - (a < b); /* both are elements of one array */
+}
+
+int profile__rank(const struct allocsnoop_profile *p, sample_value_fn value, const void *arg,
+		  const struct allocsnoop_sample ***rows, size_t *cnt)
+{
+	struct ranking r = { value, arg };
+	const struct allocsnoop_sample **list = calloc(p->samples.cnt + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	*cnt = 0;
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		if (value(&p->samples.v[i], arg))
+			list[(*cnt)++] = &p->samples.v[i];
+	}
+	qsort_r(list, *cnt, sizeof(*list), cmp_ranked, &r);
+	*rows = list;
+	return 0;
+}
+
+static int cmp_processes(const void *x, const void *y)
+{
+	const struct allocsnoop_process *a = *(const struct allocsnoop_process *const *)x;
+	const struct allocsnoop_process *b = *(const struct allocsnoop_process *const *)y;
+	int diff = cmp_u64(b->live_bytes, a->live_bytes);
+
+	if (!diff)
+		diff = cmp_u64(b->peak_bytes, a->peak_bytes);
+	if (!diff)
+		diff = cmp_u64(a->pid, b->pid);
+	return diff ? diff : (a > b) - (a < b);
+}
+
+int profile__rank_processes(const struct allocsnoop_profile *p,
+			    const struct allocsnoop_process ***processes, size_t *cnt)
+{
+	const struct allocsnoop_process **list = calloc(p->processes.cnt + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	*cnt = 0;
+	for (size_t i = 0; i < p->processes.cnt; i++) {
+		if (p->processes.v[i].live_bytes || p->processes.v[i].peak_bytes)
+			list[(*cnt)++] = &p->processes.v[i];
+	}
+	qsort(list, *cnt, sizeof(*list), cmp_processes);
+	*processes = list;
+	return 0;
 }

@@ -2,113 +2,14 @@
 /*
  * One JSON object, one line for each process and stack. It is written as it is read, so memory
  * grows with the number of different frames only (each is rendered once), not with the stacks.
- * jansson does what is hard to get right: the escapes of strings, and numbers with a point in every
- * locale. Its integers are signed, so the 64-bit unsigned ones are printed here.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
+#include "report/json.h"
 #include "report/writer.h"
-
-struct json {
-	FILE *out;
-	const struct allocsnoop_profile *p;
-	struct str buf;	    /* the row being made */
-	struct str clean;   /* a name as valid UTF-8 */
-	struct arena arena; /* rendered frames */
-	struct map frames;  /* frame -> its text */
-};
-
-/*
- * jansson escapes what JSON asks for. DEL and the C1 controls (U+0080..9f, two bytes c2 80..9f) may
- * stand in JSON, but a terminal obeys them.
- */
-static int add_chunk(const char *text, size_t size, void *arg)
-{
-	struct str *s = arg;
-	size_t from = 0;
-
-	for (size_t i = 0; i < size; i++) {
-		u8 c = (u8)text[i], next = i + 1 < size ? (u8)text[i + 1] : 0;
-		bool c1 = c == 0xc2 && next >= 0x80 && next <= 0x9f;
-
-		if (c != 0x7f && !c1)
-			continue;
-		str__addn(s, text + from, i - from);
-		str__addf(s, "\\u%04x", c1 ? next : c);
-		i += c1;
-		from = i + 1;
-	}
-	str__addn(s, text + from, size - from);
-	return s->oom ? -1 : 0;
-}
-
-/* Takes over the value. */
-static void add_value(struct json *j, json_t *value)
-{
-	const size_t flags = JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15);
-
-	if (!value || json_dump_callback(value, add_chunk, &j->buf, flags))
-		j->buf.oom = true;
-	json_decref(value);
-}
-
-static void add_string(struct json *j, const char *text)
-{
-	str__clear(&j->clean);
-	str__add_utf8(&j->clean, text, strlen(text), false);
-	if (j->clean.oom)
-		j->buf.oom = true;
-	else
-		add_value(j, json_stringn_nocheck(j->clean.s, j->clean.len));
-}
-
-/* `"key":`, with a comma before it unless it is the object's first. Keys are ours: plain ASCII. */
-static void add_key(struct json *j, const char *key)
-{
-	char before = j->buf.len ? j->buf.s[j->buf.len - 1] : '\0';
-
-	str__addf(&j->buf, "%s\"%s\": ", before && before != '{' ? ", " : "", key);
-}
-
-static void add_str(struct json *j, const char *key, const char *text)
-{
-	add_key(j, key);
-	add_string(j, text);
-}
-
-static void add_u64(struct json *j, const char *key, u64 val)
-{
-	add_key(j, key);
-	str__addf(&j->buf, "%" PRIu64, val);
-}
-
-static void add_bool(struct json *j, const char *key, bool val)
-{
-	add_key(j, key);
-	str__add(&j->buf, val ? "true" : "false");
-}
-
-/* JSON has neither infinity nor NaN. */
-static void add_real(struct json *j, const char *key, double val)
-{
-	add_key(j, key);
-	add_value(j, isfinite(val) ? json_real(val) : json_null());
-}
-
-/* Whole numbers without ".0": 524288, 1, but 0.01. */
-static void add_number(struct json *j, const char *key, double val)
-{
-	if (val >= 0 && val < 0x1p53 && val == floor(val))
-		add_u64(j, key, (u64)val);
-	else
-		add_real(j, key, val);
-}
 
 static int flush_buf(struct json *j)
 {
@@ -130,10 +31,10 @@ static void add_sampling(struct json *j)
 	const struct allocsnoop_info *info = &j->p->info;
 	size_t kind = info->sampling;
 
-	add_key(j, "sampling");
+	json__key(j, "sampling");
 	str__add(&j->buf, "{");
-	add_str(j, "kind", kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown");
-	add_number(j, "value", info->sampling_value);
+	json__str(j, "kind", kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown");
+	json__number(j, "value", info->sampling_value);
 	str__add(&j->buf, "}");
 }
 
@@ -145,14 +46,16 @@ static void add_totals(struct json *j)
 	for (size_t i = 0; i < j->p->samples.cnt; i++)
 		sampled_cnt = sum__add(sampled_cnt, j->p->samples.v[i].sampled_count);
 	str__add(&j->buf, ",\n\"totals\": {");
-	add_u64(j, "alloc_count", info->alloc_count);
-	add_u64(j, "alloc_bytes", info->alloc_bytes);
-	add_real(j, "alloc_count_se", info->alloc_count_se);
-	add_real(j, "alloc_bytes_se", info->alloc_bytes_se);
-	add_u64(j, "live_count", info->live_count);
-	add_u64(j, "live_bytes", info->live_bytes);
-	add_u64(j, "failed_count", info->failed_count);
-	add_u64(j, "sampled_count", sampled_cnt);
+	json__u64(j, "alloc_count", info->alloc_count);
+	json__u64(j, "alloc_bytes", info->alloc_bytes);
+	json__real(j, "alloc_count_se", info->alloc_count_se);
+	json__real(j, "alloc_bytes_se", info->alloc_bytes_se);
+	json__u64(j, "live_count", info->live_count);
+	json__u64(j, "live_bytes", info->live_bytes);
+	json__u64(j, "failed_count", info->failed_count);
+	json__u64(j, "sampled_count", sampled_cnt);
+	if (j->live)
+		json_live__totals(j);
 	str__add(&j->buf, "}");
 }
 
@@ -161,7 +64,7 @@ static void add_losses(struct json *j)
 	str__add(&j->buf, ",\n\"losses\": {");
 	for (size_t i = 0; i < j->p->losses.cnt; i++) {
 		str__add(&j->buf, i ? ", " : "");
-		add_string(j, j->p->losses.v[i].name);
+		json__string(j, j->p->losses.v[i].name);
 		str__addf(&j->buf, ": %" PRIu64, j->p->losses.v[i].count);
 	}
 	str__add(&j->buf, "}");
@@ -172,12 +75,12 @@ static int write_head(struct json *j)
 	const struct allocsnoop_info *info = &j->p->info;
 
 	str__add(&j->buf, "{");
-	add_u64(j, "allocsnoop", 1);
-	add_str(j, "mode", info->mode);
-	add_bool(j, "exact", info->exact);
+	json__u64(j, "allocsnoop", 1);
+	json__str(j, "mode", info->mode);
+	json__bool(j, "exact", info->exact);
 	add_sampling(j);
-	add_u64(j, "duration_ns", info->duration_ns);
-	add_u64(j, "events", info->events);
+	json__u64(j, "duration_ns", info->duration_ns);
+	json__u64(j, "events", info->events);
 	add_totals(j);
 	add_losses(j);
 	return flush_buf(j);
@@ -192,10 +95,12 @@ static int write_processes(struct json *j)
 		const struct allocsnoop_process *proc = &j->p->processes.v[i];
 
 		str__add(&j->buf, i ? ",\n{" : "\n{");
-		add_u64(j, "pid", proc->pid);
-		add_str(j, "comm", proc->comm);
-		add_str(j, "exe", proc->exe);
-		add_bool(j, "exited", proc->exited);
+		json__u64(j, "pid", proc->pid);
+		json__str(j, "comm", proc->comm);
+		json__str(j, "exe", proc->exe);
+		json__bool(j, "exited", proc->exited);
+		if (j->live)
+			json_live__process(j, proc);
 		str__add(&j->buf, "}");
 		err = flush_buf(j);
 	}
@@ -206,17 +111,17 @@ static int write_processes(struct json *j)
 static void add_frame(struct json *j, const struct allocsnoop_frame *f)
 {
 	str__add(&j->buf, "{");
-	add_str(j, "function", f->function);
-	add_str(j, "module", f->module);
-	add_u64(j, "offset", f->offset);
+	json__str(j, "function", f->function);
+	json__str(j, "module", f->module);
+	json__u64(j, "offset", f->offset);
 	if (f->file) {
-		add_str(j, "file", f->file);
+		json__str(j, "file", f->file);
 	} else {
-		add_key(j, "file");
+		json__key(j, "file");
 		str__add(&j->buf, "null");
 	}
-	add_u64(j, "line", f->line);
-	add_bool(j, "inlined", f->inlined);
+	json__u64(j, "line", f->line);
+	json__bool(j, "inlined", f->inlined);
 	str__add(&j->buf, "}");
 }
 
@@ -241,32 +146,34 @@ static void add_frame_once(struct json *j, const struct allocsnoop_frame *f)
 
 static void add_stack(struct json *j, const struct allocsnoop_sample *s)
 {
-	add_u64(j, "pid", s->pid);
-	add_str(j, "comm", s->comm);
-	add_str(j, "allocator", s->allocator);
-	add_u64(j, "alloc_count", s->alloc_count);
-	add_u64(j, "alloc_bytes", s->alloc_bytes);
-	add_u64(j, "live_count", s->live_count);
-	add_u64(j, "live_bytes", s->live_bytes);
-	add_bool(j, "truncated", s->truncated);
-	add_str(j, "end", allocsnoop__end_name(s->end));
-	add_str(j, "type", s->type ? s->type : "");
-	add_key(j, "frames");
+	json__u64(j, "pid", s->pid);
+	json__str(j, "comm", s->comm);
+	json__str(j, "allocator", s->allocator);
+	json__u64(j, "alloc_count", s->alloc_count);
+	json__u64(j, "alloc_bytes", s->alloc_bytes);
+	json__u64(j, "live_count", s->live_count);
+	json__u64(j, "live_bytes", s->live_bytes);
+	json__bool(j, "truncated", s->truncated);
+	json__str(j, "end", allocsnoop__end_name(s->end));
+	json__str(j, "type", s->type ? s->type : "");
+	json__key(j, "frames");
 	str__add(&j->buf, "[");
 	for (size_t i = 0; i < s->frame_cnt && !j->buf.oom; i++) {
 		str__add(&j->buf, i ? ", " : "");
 		add_frame_once(j, s->frames[i]);
 	}
 	str__add(&j->buf, "]");
-	add_u64(j, "size_low", s->size_low);
-	add_u64(j, "size_high", s->size_high);
+	json__u64(j, "size_low", s->size_low);
+	json__u64(j, "size_high", s->size_high);
 	if (s->pid_cnt > 1)
-		add_u64(j, "pids", s->pid_cnt);
-	add_u64(j, "sampled_count", s->sampled_count);
+		json__u64(j, "pids", s->pid_cnt);
+	json__u64(j, "sampled_count", s->sampled_count);
+	if (j->live)
+		json_live__stack(j, s);
 	if (j->p->info.exact)
 		return;
-	add_real(j, "alloc_count_se", sqrt(s->alloc_count_var));
-	add_real(j, "alloc_bytes_se", sqrt(s->alloc_bytes_var));
+	json__real(j, "alloc_count_se", sqrt(s->alloc_count_var));
+	json__real(j, "alloc_bytes_se", sqrt(s->alloc_bytes_var));
 }
 
 static int write_stacks(struct json *j)
@@ -294,8 +201,8 @@ static int write_tail(struct json *j, enum allocsnoop_by by)
 
 	str__add(&j->buf, ",\n");
 	str__add(&j->buf, "\"by\": ");
-	add_string(j, (size_t)by < ARRAY_SIZE(names) ? names[by] : "unknown");
-	add_str(j, "target", j->p->info.target);
+	json__string(j, (size_t)by < ARRAY_SIZE(names) ? names[by] : "unknown");
+	json__str(j, "target", j->p->info.target);
 	str__add(&j->buf, "}\n");
 	return flush_buf(j);
 }
@@ -303,7 +210,7 @@ static int write_tail(struct json *j, enum allocsnoop_by by)
 static int json_write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		      FILE *out)
 {
-	struct json j = { .out = out, .p = p };
+	struct json j = { .out = out, .p = p, .live = !strcmp(p->info.mode, "live") };
 	int err = write_head(&j);
 
 	if (!err)

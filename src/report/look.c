@@ -73,6 +73,22 @@ void look__bytes(struct str *s, u64 bytes)
 	str__add(s, units__format_bytes(bytes, buf));
 }
 
+void look__signed_bytes(struct str *s, s64 bytes)
+{
+	/* Not -bytes: INT64_MIN has no positive counterpart. */
+	u64 size = bytes < 0 ? -(u64)bytes : (u64)bytes;
+
+	str__add(s, bytes < 0 ? "-" : bytes ? "+" : "");
+	look__bytes(s, size);
+}
+
+void look__ns(struct str *s, double ns)
+{
+	char buf[32];
+
+	str__add(s, units__format_ns(ns > 0 ? ns < 0x1p64 ? (u64)ns : UINT64_MAX : 0, buf));
+}
+
 void look__share(struct str *s, u64 part, u64 whole)
 {
 	/* Integers: printf's %f would follow the locale. */
@@ -100,4 +116,17 @@ void look__interval(struct str *s, double se, u64 sampled_cnt, bool bytes)
 		look__bytes(s, whole);
 	else
 		str__addf(s, "%" PRIu64, whole);
+}
+
+/*
+ * Kept samples of probability p stand for n/p with a variance of n(1-p)/p^2: the square of the
+ * first through the second is n/(1-p), which is n where p is small and beyond doubt where it isn't.
+ */
+u64 look__live_samples(const struct allocsnoop_sample *s)
+{
+	double est = (double)s->live_count, cnt = est * est / s->live_count_var;
+
+	if (!s->live_count)
+		return 0;
+	return cnt < (double)s->sampled_count ? (u64)round(cnt) : s->sampled_count;
 }

@@ -12,14 +12,18 @@
 #include "report/text.h"
 #include "report/writer.h"
 
-#define LABEL "%-11s "
+static bool is_live(const struct allocsnoop_info *info)
+{
+	return !strcmp(info->mode, "live");
+}
 
 static void add_mode(struct str *s, const struct allocsnoop_info *info, u64 sampled_cnt)
 {
-	str__addf(s, LABEL, "mode");
+	str__addf(s, TEXT_LABEL, "mode");
 	look__name(s, info->mode);
 	if (info->exact) {
-		str__add(s, ", exact: every allocation call was counted\n");
+		str__addf(s, ", exact: every allocation call was counted%s\n",
+			  is_live(info) ? ", and every free" : "");
 		return;
 	}
 	str__addf(s, ", estimated from %" PRIu64 " samples", sampled_cnt);
@@ -46,21 +50,36 @@ static void add_estimate(struct str *s, u64 val, double se, u64 sampled_cnt, con
 	str__addf(s, " %s (95 %%)", unit);
 }
 
-static void add_total(struct str *s, const struct allocsnoop_info *info, u64 sampled_cnt)
+void text__add_amount(struct str *s, const struct amount *a, bool exact)
 {
-	str__addf(s, LABEL, "total");
-	look__bytes(s, info->alloc_bytes);
-	if (info->exact) {
-		if (info->alloc_bytes >= 1024)
-			str__addf(s, " (%" PRIu64 " bytes)", info->alloc_bytes);
-		str__addf(s, " in %" PRIu64 " allocations\n", info->alloc_count);
+	str__addf(s, TEXT_LABEL, a->label);
+	look__bytes(s, a->bytes);
+	if (exact) {
+		if (a->bytes >= 1024)
+			str__addf(s, " (%" PRIu64 " bytes)", a->bytes);
+		str__addf(s, " in %" PRIu64 " %s\n", a->count, a->unit);
 		return;
 	}
 	str__add(s, ": ");
-	add_estimate(s, info->alloc_bytes, info->alloc_bytes_se, sampled_cnt, "bytes");
-	str__addf(s, "\n" LABEL, "");
-	add_estimate(s, info->alloc_count, info->alloc_count_se, sampled_cnt, "allocations");
+	add_estimate(s, a->bytes, a->bytes_se, a->sampled_cnt, "bytes");
+	str__addf(s, "\n" TEXT_LABEL, "");
+	add_estimate(s, a->count, a->count_se, a->sampled_cnt, a->unit);
 	str__add(s, "\n");
+}
+
+static void add_total(struct str *s, const struct allocsnoop_info *info, u64 sampled_cnt)
+{
+	const struct amount total = {
+		.label = "total",
+		.unit = "allocations",
+		.bytes = info->alloc_bytes,
+		.count = info->alloc_count,
+		.bytes_se = info->alloc_bytes_se,
+		.count_se = info->alloc_count_se,
+		.sampled_cnt = sampled_cnt,
+	};
+
+	text__add_amount(s, &total, info->exact);
 }
 
 static void add_processes(struct str *s, const struct allocsnoop_profile *p)
@@ -71,7 +90,7 @@ static void add_processes(struct str *s, const struct allocsnoop_profile *p)
 		return;
 	for (size_t i = 0; i < p->processes.cnt; i++)
 		exited += p->processes.v[i].exited;
-	str__addf(s, LABEL "%zu", "processes", p->processes.cnt);
+	str__addf(s, TEXT_LABEL "%zu", "processes", p->processes.cnt);
 	if (exited)
 		str__addf(s, ", %zu of them exited", exited);
 	str__add(s, "\n");
@@ -83,28 +102,25 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p)
 	struct allocsnoop_sample all;
 	char buf[32];
 
-	sum_rows(p, 0, &all);
+	profile__sum(p, &all);
 	if (*info->target) {
-		str__addf(s, LABEL, "target");
+		str__addf(s, TEXT_LABEL, "target");
 		look__name(s, info->target);
 		str__add(s, "\n");
 	}
 	add_mode(s, info, all.sampled_count);
-	str__addf(s, LABEL "%s\n", "duration", units__format_ns(info->duration_ns, buf));
+	str__addf(s, TEXT_LABEL "%s\n", "duration", units__format_ns(info->duration_ns, buf));
 	add_processes(s, p);
-	str__addf(s, LABEL "%" PRIu64 " allocation calls\n", "events", info->events);
+	str__addf(s, TEXT_LABEL "%" PRIu64 " allocation calls\n", "events", info->events);
 	if (info->failed_count)
-		str__addf(s, LABEL "%" PRIu64 " calls with impossible sizes, in no other number\n",
-			  "failed", info->failed_count);
+		str__addf(s, TEXT_LABEL "%" PRIu64 " calls %s, in no other number\n", "failed",
+			  info->failed_count,
+			  is_live(info) ? "that failed" : "with impossible sizes");
 	add_total(s, info, all.sampled_count);
-	if (!strcmp(info->mode, "live")) {
-		str__addf(s, LABEL, "live");
-		look__bytes(s, info->live_bytes);
-		str__addf(s, " (%" PRIu64 " bytes) in %" PRIu64 " blocks\n", info->live_bytes,
-			  info->live_count);
-	}
+	if (is_live(info))
+		live__add_header(s, p, &all);
 	if (p->losses.cnt)
-		str__addf(s, LABEL "%zu kinds, listed at the end\n", "losses", p->losses.cnt);
+		str__addf(s, TEXT_LABEL "%zu kinds, listed at the end\n", "losses", p->losses.cnt);
 	str__add(s, "\n");
 }
 
@@ -149,6 +165,14 @@ int text__line(struct str *line, FILE *out)
 	return print_str(line, out);
 }
 
+static int write_tables(const struct allocsnoop_profile *p,
+			const struct allocsnoop_report_opts *opts, FILE *out)
+{
+	int err = table__write(p, opts, out);
+
+	return err || !is_live(&p->info) ? err : live__write_sections(p, opts, out);
+}
+
 /* A profile by process still has its stacks, for programs; people want one row a process. */
 static int write_rows(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		      FILE *out)
@@ -157,12 +181,12 @@ static int write_rows(const struct allocsnoop_profile *p, const struct allocsnoo
 	int err;
 
 	if (opts->by != ALLOCSNOOP_BY_PROCESS)
-		return table__write(p, opts, out);
+		return write_tables(p, opts, out);
 	sums = profile__sum_processes(p);
 	if (!sums)
 		return err__fail(-ENOMEM, "cannot write the report: out of memory");
 	profile__sort(sums, opts->value);
-	err = table__write(sums, opts, out);
+	err = write_tables(sums, opts, out);
 	profile__free(sums);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of the text report share: the header and losses (text.c), the table (table.c),
- * stacks (stack.c) and how numbers and names look (look.c). */
+/* What the parts of the text report share: the header and losses (text.c), what mode live adds
+ * (live.c, heap.c), tables (table.c), stacks (stack.c) and how numbers and names look (look.c). */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
@@ -9,10 +9,11 @@
 #include "base/str.h"
 #include "profile/profile.h"
 
-#define TEXT_NAME_MAX	     200 /* characters of a name shown; hostile ones have megabytes */
-#define TEXT_FEW_SAMPLES     10	 /* below so many hits a normal interval means nothing */
-#define TEXT_ROWS_BY_DEFAULT 20
-#define TEXT_PAD_MAX	     60 /* a few very long names must not push other columns out of sight */
+#define TEXT_NAME_MAX		     200 /* characters of a name shown; hostile ones have megabytes */
+#define TEXT_FEW_SAMPLES	     10 /* below so many hits a normal interval means nothing */
+#define TEXT_ROWS_BY_DEFAULT	     20
+#define TEXT_SECTION_ROWS_BY_DEFAULT 5
+#define TEXT_PAD_MAX		     60 /* a few very long names must not push other columns out of sight */
 
 /* A name fit for a terminal: valid UTF-8, no control characters, cut at TEXT_NAME_MAX. */
 void look__name(struct str *s, const char *name);
@@ -27,7 +28,9 @@ size_t look__width(const struct str *s);
  */
 void look__padded(struct str *line, const struct str *cell, size_t width, bool left);
 
-void look__bytes(struct str *s, u64 bytes); /* "1.5 MiB" */
+void look__bytes(struct str *s, u64 bytes);	   /* "1.5 MiB" */
+void look__signed_bytes(struct str *s, s64 bytes); /* "+1.5 MiB" */
+void look__ns(struct str *s, double ns);	   /* "12.3 s" */
 
 /* "45.2 %"; "-" of nothing. */
 void look__share(struct str *s, u64 part, u64 whole);
@@ -35,8 +38,31 @@ void look__share(struct str *s, u64 part, u64 whole);
 /* Half the 95 % interval of an estimate: "± 12.3 MiB", or "few samples". */
 void look__interval(struct str *s, double se, u64 sampled_cnt, bool bytes);
 
-/* The sums of the rows from `from` on, as one row without a stack (and without variances). */
-void sum_rows(const struct allocsnoop_profile *p, size_t from, struct allocsnoop_sample *sum);
+/* How many samples the row's live numbers rest on: of those behind the row most may be freed. */
+u64 look__live_samples(const struct allocsnoop_sample *s);
+
+/* A line of the header begins with what it is about. */
+#define TEXT_LABEL "%-11s "
+
+/* A number of bytes in a number of blocks or calls, with its errors where it is an estimate. */
+struct amount {
+	const char *label;
+	const char *unit; /* "allocations" */
+	u64 bytes, count;
+	double bytes_se, count_se;
+	u64 sampled_cnt; /* hits behind it */
+};
+void text__add_amount(struct str *s, const struct amount *a, bool exact);
+
+/* What mode live adds to the header, all: the sum of all rows; and after the main table. */
+void live__add_header(struct str *s, const struct allocsnoop_profile *p,
+		      const struct allocsnoop_sample *all);
+int live__write_sections(const struct allocsnoop_profile *p,
+			 const struct allocsnoop_report_opts *opts, FILE *out);
+
+/* Processes: their heaps beside the memory that they hold, and their peaks. 0 or -errno. */
+int heap__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
+		FILE *out);
 
 /* Writes a line without trailing blanks and empties it. 0 or -errno. */
 int text__line(struct str *line, FILE *out);

@@ -28,20 +28,34 @@
 #define RPMALLOC "rpmalloc"
 #define BOEHM	 "Boehm GC"
 #define SCUDO	 "scudo"
+#define GO	 "Go"
 
-/* The rest of a row after its name and family, by signature; numbers are argument positions. */
-#define ALLOC(size)			  ROLE_ALLOC, size, 0, 0, 0, 0, false
-#define CALLOC(count, size)		  ROLE_ALLOC, size, count, 0, 0, 0, false
-#define ALIGNED(align, size)		  ROLE_ALLOC, size, 0, 0, align, 0, false
-#define CALIGNED(count, size, al)	  ROLE_ALLOC, size, count, 0, al, 0, false
-#define MEMALIGN(out, align, size)	  ROLE_ALLOC, size, 0, 0, align, out, false
-#define REALLOC(ptr, size)		  ROLE_REALLOC, size, 0, ptr, 0, 0, false
-#define RECALLOC(ptr, count, size)	  ROLE_REALLOC, size, count, ptr, 0, 0, false
-#define REALIGN(ptr, size, align)	  ROLE_REALLOC, size, 0, ptr, align, 0, false
-#define RECALIGN(ptr, count, size, align) ROLE_REALLOC, size, count, ptr, align, 0, false
-#define FREE(ptr)			  ROLE_FREE, 0, 0, ptr, 0, 0, false
-#define NEW(size, align)		  ROLE_ALLOC, size, 0, 0, align, 0, true
-#define DELETE				  ROLE_FREE, 0, 0, 1, 0, 0, true
+/*
+ * The rest of a row after its name and family, by signature; numbers are argument positions. The
+ * last field is `collected`, which a row sets by appending COLLECTED.
+ */
+#define COLLECTED		   | true
+#define ALLOC(size)		   ROLE_ALLOC, size, 0, 0, 0, 0, false, false, false
+#define CALLOC(count, size)	   ROLE_ALLOC, size, count, 0, 0, 0, false, false, false
+#define ALIGNED(align, size)	   ROLE_ALLOC, size, 0, 0, align, 0, false, false, false
+#define CALIGNED(count, size, al)  ROLE_ALLOC, size, count, 0, al, 0, false, false, false
+#define MEMALIGN(out, align, size) ROLE_ALLOC, size, 0, 0, align, out, false, false, false
+#define REALLOC(ptr, size)	   ROLE_REALLOC, size, 0, ptr, 0, 0, false, false, false
+#define RECALLOC(ptr, count, size) ROLE_REALLOC, size, count, ptr, 0, 0, false, false, false
+#define REALIGN(ptr, size, align)  ROLE_REALLOC, size, 0, ptr, align, 0, false, false, false
+#define RECALIGN(ptr, count, size, align) \
+	ROLE_REALLOC, size, count, ptr, align, 0, false, false, false
+#define FREE(ptr)		 ROLE_FREE, 0, 0, ptr, 0, 0, false, false, false
+#define NEW(size, align)	 ROLE_ALLOC, size, 0, 0, align, 0, true, true, false
+#define NEW_NOTHROW(size, align) ROLE_ALLOC, size, 0, 0, align, 0, true, false, false
+#define DELETE			 ROLE_FREE, 0, 0, 1, 0, 0, true, false, false
+
+/* Without memory these leave by an exception. */
+#define T_ALLOC(size)		     ROLE_ALLOC, size, 0, 0, 0, 0, false, true, false
+#define T_CALLOC(count, size)	     ROLE_ALLOC, size, count, 0, 0, 0, false, true, false
+#define T_ALIGNED(align, size)	     ROLE_ALLOC, size, 0, 0, align, 0, false, true, false
+#define T_REALLOC(ptr, size)	     ROLE_REALLOC, size, 0, ptr, 0, 0, false, true, false
+#define T_RECALLOC(ptr, count, size) ROLE_REALLOC, size, count, ptr, 0, 0, false, true, false
 
 /* The C interface that most allocators offer under a prefix. */
 #define C_API(p, family)                                                             \
@@ -67,15 +81,15 @@
 	}
 
 /* Itanium ABI 5.1.5: operator new, new[] with their nothrow and aligned forms. */
-#define CXX_NEW(name)                                                              \
-	{ name, CXX, NEW(1, 0) }, { name "RKSt9nothrow_t", CXX, NEW(1, 0) },       \
-		{ name "St11align_val_t", CXX, NEW(1, 2) },                        \
-		{ name "St11align_val_tRKSt9nothrow_t", CXX, NEW(1, 2) },          \
-		{ name "12__hot_cold_t", CXX, NEW(1, 0) },                         \
-		{ name "RKSt9nothrow_t12__hot_cold_t", CXX, NEW(1, 0) },           \
-		{ name "St11align_val_t12__hot_cold_t", CXX, NEW(1, 2) },          \
-	{                                                                          \
-		name "St11align_val_tRKSt9nothrow_t12__hot_cold_t", CXX, NEW(1, 2) \
+#define CXX_NEW(name)                                                                      \
+	{ name, CXX, NEW(1, 0) }, { name "RKSt9nothrow_t", CXX, NEW_NOTHROW(1, 0) },       \
+		{ name "St11align_val_t", CXX, NEW(1, 2) },                                \
+		{ name "St11align_val_tRKSt9nothrow_t", CXX, NEW_NOTHROW(1, 2) },          \
+		{ name "12__hot_cold_t", CXX, NEW(1, 0) },                                 \
+		{ name "RKSt9nothrow_t12__hot_cold_t", CXX, NEW_NOTHROW(1, 0) },           \
+		{ name "St11align_val_t12__hot_cold_t", CXX, NEW(1, 2) },                  \
+	{                                                                                  \
+		name "St11align_val_tRKSt9nothrow_t12__hot_cold_t", CXX, NEW_NOTHROW(1, 2) \
 	}
 
 #define CXX_DELETE(name)                                                                           \
@@ -85,11 +99,11 @@
 		name "St11align_val_tRKSt9nothrow_t", CXX, DELETE                                  \
 	}
 
-#define TC_NEW(name)                                                     \
-	{ name, GPERF, ALLOC(1) }, { name "_nothrow", GPERF, ALLOC(1) }, \
-		{ name "_aligned", GPERF, ALIGNED(2, 1) },               \
-	{                                                                \
-		name "_aligned_nothrow", GPERF, ALIGNED(2, 1)            \
+#define TC_NEW(name)                                                       \
+	{ name, GPERF, T_ALLOC(1) }, { name "_nothrow", GPERF, ALLOC(1) }, \
+		{ name "_aligned", GPERF, T_ALIGNED(2, 1) },               \
+	{                                                                  \
+		name "_aligned_nothrow", GPERF, ALIGNED(2, 1)              \
 	}
 
 #define TC_DELETE(name)                                                                 \
@@ -100,11 +114,11 @@
 		name "_sized_aligned", GPERF, FREE(1)                                   \
 	}
 
-#define TCI_NEW(name)                                                         \
-	{ name, TCMALLOC, ALLOC(1) }, { name "Nothrow", TCMALLOC, ALLOC(1) }, \
-		{ name "Aligned", TCMALLOC, ALIGNED(2, 1) },                  \
-	{                                                                     \
-		name "AlignedNothrow", TCMALLOC, ALIGNED(2, 1)                \
+#define TCI_NEW(name)                                                           \
+	{ name, TCMALLOC, T_ALLOC(1) }, { name "Nothrow", TCMALLOC, ALLOC(1) }, \
+		{ name "Aligned", TCMALLOC, T_ALIGNED(2, 1) },                  \
+	{                                                                       \
+		name "AlignedNothrow", TCMALLOC, ALIGNED(2, 1)                  \
 	}
 
 #define TCI_DELETE(name)                                                                    \
@@ -116,15 +130,15 @@
 	}
 
 /* Both words of the result come back in registers: no hidden argument shifts the others. */
-#define SIZE_RETURNING_NEW(name)                                               \
-	{ name, TCMALLOC, ALLOC(1) }, { name "_nothrow", TCMALLOC, ALLOC(1) }, \
-		{ name "_hot_cold", TCMALLOC, ALLOC(1) },                      \
-		{ name "_hot_cold_nothrow", TCMALLOC, ALLOC(1) },              \
-		{ name "_aligned", TCMALLOC, ALIGNED(2, 1) },                  \
-		{ name "_aligned_nothrow", TCMALLOC, ALIGNED(2, 1) },          \
-		{ name "_aligned_hot_cold", TCMALLOC, ALIGNED(2, 1) },         \
-	{                                                                      \
-		name "_aligned_hot_cold_nothrow", TCMALLOC, ALIGNED(2, 1)      \
+#define SIZE_RETURNING_NEW(name)                                                 \
+	{ name, TCMALLOC, T_ALLOC(1) }, { name "_nothrow", TCMALLOC, ALLOC(1) }, \
+		{ name "_hot_cold", TCMALLOC, T_ALLOC(1) },                      \
+		{ name "_hot_cold_nothrow", TCMALLOC, ALLOC(1) },                \
+		{ name "_aligned", TCMALLOC, T_ALIGNED(2, 1) },                  \
+		{ name "_aligned_nothrow", TCMALLOC, ALIGNED(2, 1) },            \
+		{ name "_aligned_hot_cold", TCMALLOC, T_ALIGNED(2, 1) },         \
+	{                                                                        \
+		name "_aligned_hot_cold_nothrow", TCMALLOC, ALIGNED(2, 1)        \
 	}
 
 /* mimalloc's functions with (n == 1) and without (n == 0) a heap as first argument. */
@@ -150,6 +164,24 @@
 	{                                                                                     \
 		p "recalloc_aligned_at", MIMALLOC, RECALIGN(n + 1, n + 2, n + 3, n + 4)       \
 	}
+
+/*
+ * Go: every allocation goes through runtime.mallocgc(size, type, zeroed), and since 1.27 (1.26 by
+ * GOEXPERIMENT) from compiled code straight to the one of its size class, up to 512 bytes; where
+ * one calls the other, it counts once (cmd/compile/internal/ssa, runtime/malloc_generated.go).
+ */
+#define GO_ALLOC(name)                                    \
+	{                                                 \
+		name, GO, ALLOC(CATALOG_ARG_GO) COLLECTED \
+	}
+#define GO_CLASSES(p)                                                                        \
+	GO_ALLOC(p "1"), GO_ALLOC(p "2"), GO_ALLOC(p "3"), GO_ALLOC(p "4"), GO_ALLOC(p "5"), \
+		GO_ALLOC(p "6"), GO_ALLOC(p "7"), GO_ALLOC(p "8"), GO_ALLOC(p "9"),          \
+		GO_ALLOC(p "10"), GO_ALLOC(p "11"), GO_ALLOC(p "12"), GO_ALLOC(p "13"),      \
+		GO_ALLOC(p "14"), GO_ALLOC(p "15"), GO_ALLOC(p "16"), GO_ALLOC(p "17"),      \
+		GO_ALLOC(p "18"), GO_ALLOC(p "19"), GO_ALLOC(p "20"), GO_ALLOC(p "21"),      \
+		GO_ALLOC(p "22"), GO_ALLOC(p "23"), GO_ALLOC(p "24"), GO_ALLOC(p "25"),      \
+		GO_ALLOC(p "26")
 
 /* clang-format off */
 const struct catalog_row catalog[] = {
@@ -208,15 +240,15 @@ const struct catalog_row catalog[] = {
 	{ "mi_heap_calloc", MIMALLOC, CALLOC(2, 3) },
 	{ "mi_heap_realloc", MIMALLOC, REALLOC(2, 3) },
 	MI_API("mi_heap_", 1),
-	{ "mi_new", MIMALLOC, ALLOC(1) },
+	{ "mi_new", MIMALLOC, T_ALLOC(1) },
 	{ "mi_new_nothrow", MIMALLOC, ALLOC(1) },
-	{ "mi_new_aligned", MIMALLOC, ALIGNED(2, 1) },
+	{ "mi_new_aligned", MIMALLOC, T_ALIGNED(2, 1) },
 	{ "mi_new_aligned_nothrow", MIMALLOC, ALIGNED(2, 1) },
-	{ "mi_new_n", MIMALLOC, CALLOC(1, 2) },
-	{ "mi_new_realloc", MIMALLOC, REALLOC(1, 2) },
-	{ "mi_new_reallocn", MIMALLOC, RECALLOC(1, 2, 3) },
-	{ "mi_heap_alloc_new", MIMALLOC, ALLOC(2) },
-	{ "mi_heap_alloc_new_n", MIMALLOC, CALLOC(2, 3) },
+	{ "mi_new_n", MIMALLOC, T_CALLOC(1, 2) },
+	{ "mi_new_realloc", MIMALLOC, T_REALLOC(1, 2) },
+	{ "mi_new_reallocn", MIMALLOC, T_RECALLOC(1, 2, 3) },
+	{ "mi_heap_alloc_new", MIMALLOC, T_ALLOC(2) },
+	{ "mi_heap_alloc_new_n", MIMALLOC, T_CALLOC(2, 3) },
 	{ "mi_free", MIMALLOC, FREE(1) },
 	{ "mi_cfree", MIMALLOC, FREE(1) },
 	{ "mi_free_size", MIMALLOC, FREE(1) },
@@ -249,46 +281,56 @@ const struct catalog_row catalog[] = {
 	{ "rpmalloc_heap_aligned_realloc", RPMALLOC, REALIGN(2, 4, 3) },
 	{ "rpmalloc_heap_free", RPMALLOC, FREE(2) },
 
-	{ "GC_malloc", BOEHM, ALLOC(1) },
-	{ "GC_malloc_atomic", BOEHM, ALLOC(1) },
+	/*
+	 * The collector ends its blocks, unseen. What is uncollectable lives until GC_free(). A kind
+	 * given as an argument may be either, and GC_realloc() keeps the old block's: both count as
+	 * collected, since a block too few beats a leak that is none.
+	 */
+	{ "GC_malloc", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_malloc_atomic", BOEHM, ALLOC(1) COLLECTED },
 	{ "GC_malloc_uncollectable", BOEHM, ALLOC(1) },
 	{ "GC_malloc_atomic_uncollectable", BOEHM, ALLOC(1) },
-	{ "GC_malloc_stubborn", BOEHM, ALLOC(1) },
-	{ "GC_malloc_ignore_off_page", BOEHM, ALLOC(1) },
-	{ "GC_malloc_atomic_ignore_off_page", BOEHM, ALLOC(1) },
-	{ "GC_malloc_kind", BOEHM, ALLOC(1) },
-	{ "GC_malloc_kind_global", BOEHM, ALLOC(1) },
-	{ "GC_malloc_explicitly_typed", BOEHM, ALLOC(1) },
-	{ "GC_malloc_explicitly_typed_ignore_off_page", BOEHM, ALLOC(1) },
-	{ "GC_calloc_explicitly_typed", BOEHM, CALLOC(1, 2) },
-	{ "GC_generic_malloc", BOEHM, ALLOC(1) },
-	{ "GC_generic_malloc_ignore_off_page", BOEHM, ALLOC(1) },
+	{ "GC_malloc_stubborn", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_malloc_ignore_off_page", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_malloc_atomic_ignore_off_page", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_malloc_kind", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_malloc_kind_global", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_malloc_explicitly_typed", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_malloc_explicitly_typed_ignore_off_page", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_calloc_explicitly_typed", BOEHM, CALLOC(1, 2) COLLECTED },
+	{ "GC_generic_malloc", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_generic_malloc_ignore_off_page", BOEHM, ALLOC(1) COLLECTED },
 	{ "GC_generic_malloc_uncollectable", BOEHM, ALLOC(1) },
-	{ "GC_generic_or_special_malloc", BOEHM, ALLOC(1) },
-	{ "GC_gcj_malloc", BOEHM, ALLOC(1) },
-	{ "GC_gcj_malloc_ignore_off_page", BOEHM, ALLOC(1) },
-	{ "GC_finalized_malloc", BOEHM, ALLOC(1) },
-	{ "GC_realloc", BOEHM, REALLOC(1, 2) },
-	{ "GC_memalign", BOEHM, ALIGNED(1, 2) },
-	{ "GC_posix_memalign", BOEHM, MEMALIGN(1, 2, 3) },
-	{ "GC_valloc", BOEHM, ALLOC(1) },
-	{ "GC_pvalloc", BOEHM, ALLOC(1) },
-	{ "GC_debug_malloc", BOEHM, ALLOC(1) },
-	{ "GC_debug_malloc_atomic", BOEHM, ALLOC(1) },
+	{ "GC_generic_or_special_malloc", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_gcj_malloc", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_gcj_malloc_ignore_off_page", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_finalized_malloc", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_realloc", BOEHM, REALLOC(1, 2) COLLECTED },
+	{ "GC_memalign", BOEHM, ALIGNED(1, 2) COLLECTED },
+	{ "GC_posix_memalign", BOEHM, MEMALIGN(1, 2, 3) COLLECTED },
+	{ "GC_valloc", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_pvalloc", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_debug_malloc", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_debug_malloc_atomic", BOEHM, ALLOC(1) COLLECTED },
 	{ "GC_debug_malloc_uncollectable", BOEHM, ALLOC(1) },
 	{ "GC_debug_malloc_atomic_uncollectable", BOEHM, ALLOC(1) },
-	{ "GC_debug_malloc_stubborn", BOEHM, ALLOC(1) },
-	{ "GC_debug_malloc_ignore_off_page", BOEHM, ALLOC(1) },
-	{ "GC_debug_malloc_atomic_ignore_off_page", BOEHM, ALLOC(1) },
-	{ "GC_debug_malloc_replacement", BOEHM, ALLOC(1) },
-	{ "GC_debug_generic_or_special_malloc", BOEHM, ALLOC(1) },
-	{ "GC_debug_gcj_malloc", BOEHM, ALLOC(1) },
-	{ "GC_debug_realloc", BOEHM, REALLOC(1, 2) },
-	{ "GC_debug_realloc_replacement", BOEHM, REALLOC(1, 2) },
+	{ "GC_debug_malloc_stubborn", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_debug_malloc_ignore_off_page", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_debug_malloc_atomic_ignore_off_page", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_debug_malloc_replacement", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_debug_generic_or_special_malloc", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_debug_gcj_malloc", BOEHM, ALLOC(1) COLLECTED },
+	{ "GC_debug_realloc", BOEHM, REALLOC(1, 2) COLLECTED },
+	{ "GC_debug_realloc_replacement", BOEHM, REALLOC(1, 2) COLLECTED },
 	{ "GC_free", BOEHM, FREE(1) },
 	{ "GC_debug_free", BOEHM, FREE(1) },
 
 	C_API("scudo_", SCUDO),
+
+	GO_ALLOC("runtime.mallocgc"),
+	GO_CLASSES("runtime.mallocgcTinySC"),
+	GO_CLASSES("runtime.mallocgcSmallNoScanSC"),
+	GO_CLASSES("runtime.mallocgcSmallScanNoHeaderSC"),
 };
 /* clang-format on */
 

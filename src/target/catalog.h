@@ -17,14 +17,20 @@ struct catalog_row {
 	const char *symbol;    /* exact name; at most 63 bytes */
 	const char *allocator; /* family: "glibc/musl", "jemalloc", ... */
 	u8 role;	       /* enum catalog_role */
-	u8 size_arg;	       /* 1..6: which integer argument (SysV ABI), 0: none */
+	u8 size_arg;	       /* 1..6: which integer argument (SysV ABI), 0: none; or
+				  CATALOG_ARG_GO */
 	u8 count_arg;	       /* a factor of the size; 0: none */
 	u8 ptr_arg;	       /* the old block (realloc, free) */
 	u8 align_arg;	       /* alignment; 0: none */
 	u8 out_arg;	       /* pointer that receives the block (posix_memalign); 0: returned */
 	bool cxx_new; /* C++ operator new/delete: left alone where it ends in another file's malloc
 		       */
+	bool throws;  /* without memory it leaves by an exception, not by a return */
+	bool collected; /* a garbage collector ends its blocks: no free is ever seen */
 };
+
+/* The first integer argument of Go's own calling convention since 1.17 (ABIInternal): rax. */
+#define CATALOG_ARG_GO 7
 
 extern const struct catalog_row catalog[];
 extern const size_t catalog_cnt;

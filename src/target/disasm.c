@@ -122,7 +122,7 @@ bool disasm__emulated(const u8 *code, size_t len)
 
 u8 disasm__arg_reg(u8 n)
 {
-	static const u8 regs[] = { REG_RDI, REG_RSI, REG_RDX, REG_RCX, 8, 9 };
+	static const u8 regs[] = { REG_RDI, REG_RSI, REG_RDX, REG_RCX, 8, 9, REG_RAX };
 
 	return regs[n - 1];
 }

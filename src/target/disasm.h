@@ -53,7 +53,7 @@ int disasm__effect(struct disasm *d, const u8 *code, size_t size, u64 vaddr, str
 /* True when every kernel since 6.1 emulates the instruction instead of single-stepping it. */
 bool disasm__emulated(const u8 *code, size_t len);
 
-/* The register of the n-th (1..6) integer argument, System V ABI. */
+/* The register of the n-th (1..6) integer argument, System V ABI; or of CATALOG_ARG_GO. */
 u8 disasm__arg_reg(u8 n);
 
 #endif

@@ -19,7 +19,9 @@ struct line {
 
 static void add_arg(struct str *s, const char *name, u8 arg)
 {
-	if (arg)
+	if (arg == CATALOG_ARG_GO)
+		str__addf(s, "%s=rax", name);
+	else if (arg)
 		str__addf(s, "%s%s=arg%u", s->len ? " " : "", name, arg);
 }
 

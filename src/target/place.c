@@ -78,6 +78,39 @@ static void settle(struct site *s, u64 off, u32 sp_delta, bool emulated, const c
 	snprintf(s->why, sizeof(s->why), "%s", why);
 }
 
+/* The length of `[lea -N(%rsp),%r12] cmp 0x10(%r14),%rsp|%r12`; 0 when the code is another. */
+static size_t stack_check_len(const u8 *code, size_t size)
+{
+	size_t lea = 0;
+
+	if (size < 12)
+		return 0;
+	if (!memcmp(code, "\x4c\x8d\x64\x24", 4))
+		lea = 5;
+	else if (!memcmp(code, "\x4c\x8d\xa4\x24", 4))
+		lea = 8;
+	return memcmp(code + lea, lea ? "\x4d\x3b\x66\x10" : "\x49\x3b\x66\x10", 4) ? 0 : lea + 4;
+}
+
+bool place__go(struct site *s, const struct text *t, struct disasm *d)
+{
+	u8 code[LINE_BYTES];
+	size_t size = text__read(t, s->func_off, code, sizeof(code));
+	size_t pos = stack_check_len(code, size);
+	u64 vaddr = text__vaddr(t, s->func_off);
+	struct insn_effect e;
+
+	if (!pos || disasm__effect(d, code + pos, size - pos, vaddr + pos, &e))
+		return false;
+	/* jbe, near or far. */
+	if (code[pos] != 0x76 && (code[pos] != 0x0f || code[pos + 1] != 0x86))
+		return false;
+	settle(s, s->func_off + pos, 0, disasm__emulated(code + pos, e.len), "stack check");
+	memcpy(s->insn, e.text, sizeof(s->insn));
+	s->stack_check = true;
+	return true;
+}
+
 void place__choose(struct site *s, const struct text *t, const struct calls *c, struct disasm *d)
 {
 	u8 code[LINE_BYTES + INSN_MAX];

@@ -135,7 +135,9 @@ static int resolve(struct reloc *r, const char *strings)
 		if (sym >= cnt || syms[sym].st_name >= r->dyn[DT_STRSZ])
 			continue;
 		slot.row = catalog__find(strings + syms[sym].st_name);
-		if (slot.row)
+		if (syms[sym].st_shndx != SHN_UNDEF && ELF64_ST_TYPE(syms[sym].st_info) == STT_FUNC)
+			text__vaddr_to_off(r->t, syms[sym].st_value, &slot.own);
+		if (slot.row || slot.own)
 			err = vec__push(&r->t->slots, slot);
 	}
 	free(syms);

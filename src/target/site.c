@@ -197,6 +197,7 @@ static void site__fini(struct site *s)
 {
 	free(s->symbol);
 	vec__free(&s->aliases);
+	vec__free(&s->exits);
 }
 
 static int by_probe(const void *a, const void *b)
@@ -214,12 +215,20 @@ static int name_site(struct site *s, const struct reader *r)
 	for (size_t i = 0; i < r->names.cnt; i++) {
 		const struct walk_name *name = &r->names.v[i];
 
-		if (name->off != s->func_off || site__is_named(s, name->row->symbol))
+		if (name->off != s->func_off)
+			continue;
+		s->throws |= name->row->throws;
+		if (site__is_named(s, name->row->symbol))
 			continue;
 		if (vec__push(&s->aliases, name->row->symbol))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+static int find_exits(struct site *s, struct reader *r)
+{
+	return s->throws ? exits__find(&s->exits, &r->walk, s->func_off, s->func_size) : 0;
 }
 
 static int add_sites(struct reader *r)
@@ -229,8 +238,14 @@ static int add_sites(struct reader *r)
 		struct site s = { .row = found->row, .func_off = found->off };
 
 		s.func_size = found->size;
-		place__choose(&s, &r->text, &r->calls, &r->disasm);
-		if (name_site(&s, r) || vec__push(&r->f->sites, s)) {
+		if (found->row->size_arg != CATALOG_ARG_GO)
+			place__choose(&s, &r->text, &r->calls, &r->disasm);
+		else if (!place__go(&s, &r->text, &r->disasm)) {
+			if (skip(r->f, found->row->symbol, "not as Go 1.17 or later begins it", ""))
+				return -ENOMEM;
+			continue;
+		}
+		if (name_site(&s, r) || find_exits(&s, r) || vec__push(&r->f->sites, s)) {
 			site__fini(&s);
 			return -ENOMEM;
 		}

@@ -10,6 +10,7 @@
 #include "base/types.h"
 #include "base/vec.h"
 #include "target/catalog.h"
+#include "target/exits.h"
 
 struct elf_image;
 
@@ -21,9 +22,12 @@ struct site {
 	u64 func_size;		   /* bytes, 0 unknown */
 	u64 probe_off; /* file offset of the probe: first emulatable instruction, or func_off */
 	u32 sp_delta; /* bytes pushed between entry and probe: return address is at sp + sp_delta */
-	bool emulated; /* the kernel emulates the instruction there: no single-step trap */
-	char insn[64]; /* "push %r12" for `allocsnoop list` */
-	char why[64];  /* "entry", "first emulatable instruction", "no emulatable instruction" */
+	bool stack_check; /* the probe is on the branch of a Go function's stack check */
+	bool throws;	  /* may be left by an exception, under one of its names */
+	exit_offs exits;  /* where such a function returns; empty when that can't be known */
+	bool emulated;	  /* the kernel emulates the instruction there: no single-step trap */
+	char insn[64];	  /* "push %r12" for `allocsnoop list` */
+	char why[64];	  /* "entry", "first emulatable instruction", "no emulatable instruction" */
 };
 
 /* Function `from` (index into sites) jumps on to the entry of another allocator function. */

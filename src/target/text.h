@@ -30,6 +30,7 @@ struct text_slot { /* a pointer that the dynamic linker fills */
 	u64 vaddr;
 	const struct catalog_row *row; /* with an allocator function of this name; or NULL ... */
 	u64 target;		       /* ... and with this code of the same file (offset) */
+	u64 own; /* with another name's code: this file's, unless another file's comes first */
 };
 
 struct text {

@@ -7,8 +7,7 @@
 #include "target/text.h"
 #include "target/walk.h"
 
-/* False when it leads to nothing of interest: another file's function that isn't an allocator's. */
-static bool resolve(const struct text *t, const struct branch *raw, struct walk_branch *b)
+bool walk__resolve(const struct text *t, const struct branch *raw, struct walk_branch *b)
 {
 	const struct text_slot *slot = NULL;
 
@@ -19,11 +18,13 @@ static bool resolve(const struct text *t, const struct branch *raw, struct walk_
 		return false;
 	else if (!text__stub(t, b->off, &slot))
 		return true;
+	b->off = 0;
 	if (!slot)
 		return false;
 	b->import = slot->row;
 	b->off = slot->target;
-	return true;
+	b->own = slot->own;
+	return b->import || b->off;
 }
 
 int walk__branches(struct walk *w, u64 start, u64 end, walk_fn fn, void *arg)
@@ -43,7 +44,7 @@ int walk__branches(struct walk *w, u64 start, u64 end, walk_fn fn, void *arg)
 		struct branch raw;
 
 		if (len && disasm__branch(code + i, len, vaddr + i, &raw) &&
-		    resolve(w->t, &raw, &b))
+		    walk__resolve(w->t, &raw, &b))
 			ret = fn(arg, &b);
 		i += len ? len : 1;
 	}

@@ -27,7 +27,14 @@ struct walk_branch {
 	u8 kind;			  /* enum branch_kind */
 	const struct catalog_row *import; /* leads to this symbol through the PLT or GOT; or NULL */
 	u64 off;			  /* file offset of the target; 0: not code of this file */
+	u64 own; /* through a pointer to a named function: this file's own of that name; or 0 */
 };
+
+struct branch;
+
+/* Where a branch leads. False when it's nothing of interest: another file's function that isn't an
+ * allocator's. */
+bool walk__resolve(const struct text *t, const struct branch *raw, struct walk_branch *b);
 
 /* Returns non-zero to stop. */
 typedef int (*walk_fn)(void *arg, const struct walk_branch *b);

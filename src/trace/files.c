@@ -16,9 +16,10 @@
 
 #define DELETED " (deleted)"
 
-int files__init(struct files *f, struct kernel *k, u64 table_bytes_max)
+int files__init(struct files *f, struct kernel *k, u64 table_bytes_max, bool live)
 {
 	memset(f, 0, sizeof(*f));
+	f->live = live;
 	return tables__init(&f->tables, k, table_bytes_max);
 }
 
@@ -91,6 +92,11 @@ static bool image__has_interp(const struct elf_image *img)
 	return false;
 }
 
+bool site__is_unfollowed(const struct site *s)
+{
+	return s->throws && !s->exits.cnt;
+}
+
 static u64 site__cookie(const struct site *s, u32 number, bool jumps)
 {
 	const struct catalog_row *r = s->row;
@@ -98,10 +104,16 @@ static u64 site__cookie(const struct site *s, u32 number, bool jumps)
 
 	cookie |= r->size_arg | (u64)r->count_arg << 3 | (u64)r->align_arg << 9 |
 		  (u64)(s->sp_delta / 8) << 12;
-	if (r->role == ROLE_REALLOC)
+	if (r->role != ROLE_ALLOC)
 		cookie |= (u64)r->ptr_arg << 6;
 	if (r->out_arg)
-		cookie |= AS_SITE_POSIX;
+		cookie |= AS_SITE_POSIX | (u64)r->out_arg << 26;
+	if (s->exits.cnt)
+		cookie |= AS_SITE_EXITS;
+	if (s->stack_check)
+		cookie |= AS_SITE_STACK_CHECK;
+	if (r->collected || site__is_unfollowed(s))
+		cookie |= AS_SITE_UNFOLLOWED;
 	return jumps ? cookie | AS_SITE_JUMPS : cookie;
 }
 
@@ -114,23 +126,76 @@ static bool site__jumps(const struct site_file *sf, size_t at)
 	return false;
 }
 
-/* Numbers the file's sites and lists the places to probe: frees aren't needed to count allocations.
+/*
+ * A return probe exchanges what the stack pointer points to, so it must be placed where that is the
+ * return address.
  */
+static struct probe_place site__place(const struct site *s, u64 cookie, bool live)
+{
+	struct probe_place place = { .off = s->probe_off, .cookie = cookie };
+
+	if (s->row->role == ROLE_FREE) {
+		place.kind = PROBE_FREE;
+	} else if (live && !(cookie & (AS_SITE_UNFOLLOWED | AS_SITE_EXITS))) {
+		place.kind = PROBE_ENTRY_RETURN;
+		if (s->sp_delta) {
+			place.off = s->func_off;
+			place.cookie &= ~AS_COOKIE_SP_DELTA_BITS;
+		}
+	}
+	return place;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sites share exits. Each is probed once. */
+static int file__add_exits(struct traced_file *file)
+{
+	exit_offs offs = {};
+	int err = 0;
+
+	for (size_t i = 0; i < file->sites.sites.cnt; i++) {
+		const struct site *s = &file->sites.sites.v[i];
+
+		for (size_t n = 0; n < s->exits.cnt && !err; n++)
+			err = vec__push(&offs, s->exits.v[n]);
+	}
+	if (offs.cnt)
+		qsort(offs.v, offs.cnt, sizeof(*offs.v), by_offset);
+	for (size_t i = 0; i < offs.cnt && !err; i++) {
+		struct probe_place place = { .off = offs.v[i], .kind = PROBE_EXIT };
+
+		if (!i || offs.v[i] != offs.v[i - 1])
+			err = vec__push(&file->places, place);
+	}
+	vec__free(&offs);
+	return err;
+}
+
+/* Numbers the file's sites and lists the places to probe: frees and returns aren't needed to count
+ * allocations. */
 static int file__number_sites(struct files *f, struct traced_file *file)
 {
 	const struct site_file *sf = &file->sites;
 	int err = 0;
 
 	file->first_site = f->sites.cnt + 1;
+	if (f->live) /* first: no call begins whose end goes unseen */
+		err = file__add_exits(file);
 	for (size_t i = 0; i < sf->sites.cnt && !err; i++) {
 		const struct site *s = &sf->sites.v[i];
 		struct traced_site site = { .file = file, .site = s };
-		struct probe_place place = { .off = s->probe_off };
+		struct probe_place place;
 
 		err = vec__push(&f->sites, site);
-		if (err || s->row->role == ROLE_FREE)
+		if (err || (s->row->role == ROLE_FREE && !f->live))
 			continue;
-		place.cookie = site__cookie(s, f->sites.cnt, site__jumps(sf, i));
+		place = site__place(s, site__cookie(s, f->sites.cnt, site__jumps(sf, i)), f->live);
 		err = vec__push(&file->places, place);
 		f->site_cnt++;
 	}

@@ -47,9 +47,11 @@ struct files {
 	u64 ranges_cut_cnt; /* allocator text that was too scattered to be known whole */
 	u64 gone_cnt;	    /* mapped, but gone before it could be opened */
 	u32 site_cnt;	    /* probed */
+	bool live;
 };
 
-int files__init(struct files *f, struct kernel *k, u64 table_bytes_max);
+/* live: functions that free are probed, too, and returns. */
+int files__init(struct files *f, struct kernel *k, u64 table_bytes_max, bool live);
 void files__fini(struct files *f);
 
 /* The file of a mapping, opened when it's new: files__study() will make it known. *file is NULL
@@ -64,6 +66,9 @@ int files__study(struct files *f, struct kernel *k, size_t *first_new);
 
 /* By the kernel's hash; NULL unknown. */
 struct traced_file *files__find(const struct files *f, u64 hash);
+
+/* --live: may throw, so no return probe, and not all of its returns are known. */
+bool site__is_unfollowed(const struct site *s);
 
 const struct traced_site *files__site(const struct files *f, u32 number);
 

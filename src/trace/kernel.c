@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,13 +20,17 @@
 #include "base/err.h"
 #include "trace/selftest.h"
 
-#define KPROBE_PATH	    "/sys/bus/event_source/devices/kprobe" /* there with CONFIG_KPROBE_EVENTS */
-#define BTF_PATH	    "/sys/kernel/btf/vmlinux"
-#define RING_SIZE	    (16u << 20) /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
-#define TALLY_ROWS	    (128u << 10)
-#define FLUSH_PAUSE_US	    1000
-#define FLUSH_TRIES	    10000 /* 10 s of pauses */
-#define UPROBE_MULTI_ATTACH 48	  /* BPF_TRACE_UPROBE_MULTI (6.6) */
+#define KPROBE_PATH    "/sys/bus/event_source/devices/kprobe" /* there with CONFIG_KPROBE_EVENTS */
+#define BTF_PATH       "/sys/kernel/btf/vmlinux"
+#define RING_SIZE      (16u << 20) /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
+#define TALLY_ROWS     (128u << 10)
+#define FLUSH_PAUSE_US 1000
+#define FLUSH_TRIES    10000	    /* 10 s of pauses */
+#define LIVE_ROWS      (128u << 10) /* 41 MB */
+#define HEAPS	       (16u << 10)  /* process images */
+#define BUCKET_LOAD    4 /* blocks a bucket when --max-live is reached; then 2 % are spilled */
+#define SPILL_SHARE    8
+#define SPILL_BATCH    8192
 
 /* The last thing libbpf had to say goes into our one line; its own lines are never printed. */
 static _Thread_local char libbpf_said[256];
@@ -100,7 +105,7 @@ static void limits__raise(struct rlimit *before)
 	setrlimit(RLIMIT_NOFILE, &r);
 }
 
-static void kernel__set_sizes(struct kernel *k)
+static void kernel__set_sizes(struct kernel *k, const struct kernel_opts *o)
 {
 	struct allocsnoop_bpf *s = k->skel;
 	u32 slots = pow2__above(k->cpu_cnt) * 4, cpus = pow2__above(k->cpu_cnt);
@@ -112,6 +117,17 @@ static void kernel__set_sizes(struct kernel *k)
 	bpf_map__set_max_entries(s->maps.counters, cpus);
 	bpf_map__set_max_entries(s->maps.tally_a, k->tally_rows);
 	bpf_map__set_max_entries(s->maps.tally_b, k->tally_rows);
+	if (k->live) {
+		k->row_max = LIVE_ROWS;
+		k->heap_max = HEAPS;
+		k->bucket_cnt = pow2__above((o->max_live + BUCKET_LOAD - 1) / BUCKET_LOAD);
+		bpf_map__set_max_entries(s->maps.buckets, k->bucket_cnt);
+		bpf_map__set_max_entries(s->maps.spilled, o->max_live / SPILL_SHARE + 1);
+		bpf_map__set_max_entries(s->maps.live_rows, k->row_max);
+		bpf_map__set_max_entries(s->maps.live_row_at, k->row_max);
+		bpf_map__set_max_entries(s->maps.heaps, k->heap_max);
+		bpf_map__set_max_entries(s->maps.heap_at, k->heap_max);
+	}
 	s->rodata->as_slot_mask = slots - 1;
 	s->rodata->as_cpu_mask = cpus - 1;
 	s->rodata->as_tally_half = k->tally_rows / 2;
@@ -132,6 +148,35 @@ static void kernel__set_knobs(struct kernel *k, const struct kernel_opts *o)
 	s->rodata->as_min_size = o->min_size;
 	s->rodata->as_max_size = o->max_size;
 	s->rodata->as_max_depth = o->max_depth;
+	s->rodata->as_live = k->live;
+	s->rodata->as_live_row_max = MAX(k->row_max, 1u);
+	s->rodata->as_heap_max = MAX(k->heap_max, 1u);
+	s->rodata->as_bucket_mask = MAX(k->bucket_cnt, 1u) - 1;
+	s->rodata->as_live_exact = o->sampler->exact && !o->min_size && o->max_size == ~0ull;
+	s->rodata->as_seccomp_unsafe = k->seccomp_unsafe;
+}
+
+/* Only what is needed is loaded: verifying takes 0.1 s. */
+static void kernel__choose_probes(struct kernel *k)
+{
+	struct allocsnoop_bpf *s = k->skel;
+	bool multi = k->use_multi, session = k->live && multi && k->session;
+	bool returns = k->live && !session;
+
+	bpf_program__set_expected_attach_type(s->progs.allocsnoop_callm, UPROBE_MULTI_ATTACH);
+	bpf_program__set_expected_attach_type(s->progs.allocsnoop_returnm, UPROBE_MULTI_ATTACH);
+	bpf_program__set_expected_attach_type(s->progs.allocsnoop_exitm, UPROBE_MULTI_ATTACH);
+	bpf_program__set_expected_attach_type(s->progs.allocsnoop_freem, UPROBE_MULTI_ATTACH);
+	bpf_program__set_expected_attach_type(s->progs.allocsnoop_session, UPROBE_SESSION_ATTACH);
+	bpf_program__set_autoload(s->progs.allocsnoop_callm, multi && !session);
+	bpf_program__set_autoload(s->progs.allocsnoop_returnm, multi && returns);
+	bpf_program__set_autoload(s->progs.allocsnoop_exitm, multi && k->live);
+	bpf_program__set_autoload(s->progs.allocsnoop_freem, multi && k->live);
+	bpf_program__set_autoload(s->progs.allocsnoop_session, session);
+	bpf_program__set_autoload(s->progs.allocsnoop_call, !multi);
+	bpf_program__set_autoload(s->progs.allocsnoop_return, !multi && returns);
+	bpf_program__set_autoload(s->progs.allocsnoop_exit, !multi && k->live);
+	bpf_program__set_autoload(s->progs.allocsnoop_free, !multi && k->live);
 }
 
 static int kernel__load(struct kernel *k)
@@ -139,10 +184,7 @@ static int kernel__load(struct kernel *k)
 	int err;
 
 	libbpf_said[0] = '\0';
-	bpf_program__set_expected_attach_type(k->skel->progs.allocsnoop_callm, UPROBE_MULTI_ATTACH);
-	/* One of the two is enough, and verifying takes 0.1 s. */
-	bpf_program__set_autoload(k->skel->progs.allocsnoop_callm, k->use_multi);
-	bpf_program__set_autoload(k->skel->progs.allocsnoop_call, !k->use_multi);
+	kernel__choose_probes(k);
 	k->kprobes = !access(KPROBE_PATH, F_OK);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_map, k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_mmap, !k->kprobes);
@@ -165,6 +207,40 @@ static int kernel__set_thr(struct kernel *k, const struct sampler *s)
 	return err;
 }
 
+static int err__no_returns(void)
+{
+	int err = err__fail(-ENOTSUP, "this kernel's return probes kill processes that have a "
+				      "seccomp filter: blocks can't be followed");
+
+	err__hint("Linux 6.10 and older, and 6.14 and newer, are safe; or leave --live out");
+	return err;
+}
+
+/* A map's elements, to be read in place; NULL when they can't be mapped. */
+static const void *map__view(struct bpf_map *map)
+{
+	size_t size = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+	void *view = mmap(NULL, size, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return view == MAP_FAILED ? NULL : view;
+}
+
+static void map__unview(struct bpf_map *map, const void *view)
+{
+	if (view)
+		munmap((void *)view, (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map));
+}
+
+static int kernel__view_live(struct kernel *k)
+{
+	k->live_rows = map__view(k->skel->maps.live_rows);
+	k->heaps = map__view(k->skel->maps.heaps);
+	k->buckets = map__view(k->skel->maps.buckets);
+	if (k->live_rows && k->heaps && k->buckets)
+		return 0;
+	return err__fail(-errno, "cannot map the table of live blocks: %s", strerror(errno));
+}
+
 int kernel__open(struct kernel *k, const struct kernel_opts *o)
 {
 	libbpf_print_fn_t before;
@@ -178,21 +254,34 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 	limits__raise(&k->nofile);
 	before = libbpf_set_print(libbpf__listen);
 	k->cpu_cnt = libbpf_num_possible_cpus();
+	k->live = o->live;
 	selftest__run(k);
 	/* -p: perf uprobes, which fire for a vfork child too; whoever follows children attaches to
 	 * each. */
 	k->use_multi = o->all ? k->multi : o->follow && k->multi_pid;
+	if (k->live) {
+		selftest__returns(k);
+		/* Sessions spare the returns of calls that aren't kept. (A vfork child of -p goes
+		 * unseen then.) */
+		k->use_multi |= k->session && k->multi_pid;
+	}
+	if (k->live && k->seccomp_unsafe && !(k->use_multi && k->session)) {
+		libbpf_set_print(before);
+		return err__no_returns();
+	}
 	k->skel = allocsnoop_bpf__open();
 	if (!k->skel) {
 		err = err__fail(-errno, "cannot open the BPF object: %s (%s)", strerror(errno),
 				libbpf_said);
 	} else {
-		kernel__set_sizes(k);
+		kernel__set_sizes(k, o);
 		kernel__set_knobs(k, o);
 		err = kernel__load(k);
 	}
 	if (!err)
 		err = kernel__set_thr(k, o->sampler);
+	if (!err && k->live)
+		err = kernel__view_live(k);
 	libbpf_set_print(before);
 	if (err) {
 		kernel__close(k);
@@ -205,6 +294,14 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 
 void kernel__close(struct kernel *k)
 {
+	if (k->skel) {
+		map__unview(k->skel->maps.live_rows, k->live_rows);
+		map__unview(k->skel->maps.heaps, k->heaps);
+		map__unview(k->skel->maps.buckets, k->buckets);
+	}
+	k->live_rows = NULL;
+	k->heaps = NULL;
+	k->buckets = NULL;
 	allocsnoop_bpf__destroy(k->skel);
 	k->skel = NULL;
 }
@@ -214,14 +311,61 @@ void kernel__count(struct kernel *k, bool on)
 	__atomic_store_n(&k->skel->bss->counting, on, __ATOMIC_SEQ_CST);
 }
 
+/* Of a place's own instruction. */
+static const struct bpf_program *kernel__perf_program(const struct kernel *k, enum probe_kind kind)
+{
+	const struct allocsnoop_bpf *s = k->skel;
+
+	if (kind == PROBE_FREE)
+		return s->progs.allocsnoop_free;
+	return kind == PROBE_EXIT ? s->progs.allocsnoop_exit : s->progs.allocsnoop_call;
+}
+
+/* Places of one kind, next to each other. */
+static int kernel__attach_kind(struct kernel *k, struct links *l, const char *path,
+			       const struct probe_place *at, size_t cnt, pid_t pid)
+{
+	struct allocsnoop_bpf *s = k->skel;
+	bool returns = at->kind == PROBE_ENTRY_RETURN;
+	int err;
+
+	if (!k->use_multi) {
+		err = links__add_perf(l, bpf_program__fd(kernel__perf_program(k, at->kind)), false,
+				      path, at, cnt, pid);
+		if (!err && returns)
+			err = links__add_perf(l, bpf_program__fd(s->progs.allocsnoop_return), true,
+					      path, at, cnt, pid);
+		return err;
+	}
+	if (at->kind == PROBE_FREE)
+		return links__add_multi(l, bpf_program__fd(s->progs.allocsnoop_freem), MULTI_ENTRY,
+					path, at, cnt, pid);
+	if (at->kind == PROBE_EXIT)
+		return links__add_multi(l, bpf_program__fd(s->progs.allocsnoop_exitm), MULTI_ENTRY,
+					path, at, cnt, pid);
+	if (k->live && k->session) /* its entry answers "no return" where none is to be probed */
+		return links__add_multi(l, bpf_program__fd(s->progs.allocsnoop_session),
+					MULTI_SESSION, path, at, cnt, pid);
+	err = links__add_multi(l, bpf_program__fd(s->progs.allocsnoop_callm), MULTI_ENTRY, path, at,
+			       cnt, pid);
+	if (!err && returns)
+		err = links__add_multi(l, bpf_program__fd(s->progs.allocsnoop_returnm),
+				       MULTI_RETURN, path, at, cnt, pid);
+	return err;
+}
+
 int kernel__attach(struct kernel *k, struct links *l, const char *path,
 		   const struct probe_place *places, size_t cnt, pid_t pid)
 {
-	if (k->use_multi)
-		return links__add_multi(l, bpf_program__fd(k->skel->progs.allocsnoop_callm), path,
-					places, cnt, pid);
-	return links__add_perf(l, bpf_program__fd(k->skel->progs.allocsnoop_call), path, places,
-			       cnt, pid);
+	size_t to;
+	int err = 0;
+
+	for (size_t from = 0; from < cnt && !err; from = to) {
+		for (to = from + 1; to < cnt && places[to].kind == places[from].kind;)
+			to++;
+		err = kernel__attach_kind(k, l, path, &places[from], to - from, pid);
+	}
+	return err;
 }
 
 /* Where the kernel tells of a finished mapping. */
@@ -291,12 +435,14 @@ int kernel__each_mapping(struct kernel *k, pid_t pid,
 {
 	union bpf_iter_link_info info = { .task = { .tid = pid } };
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	libbpf_print_fn_t before = libbpf_set_print(libbpf__listen);
 	struct bpf_link *link =
 		bpf_program__attach_iter(k->skel->progs.allocsnoop_maps, pid ? &opts : NULL);
-	int fd, err;
+	int fd, err = -errno;
 
+	libbpf_set_print(before);
 	if (!link)
-		return -errno;
+		return err;
 	fd = bpf_iter_create(bpf_link__fd(link));
 	err = fd < 0 ? fd : maps__read(fd, pid != 0, fn, arg);
 	if (fd >= 0)
@@ -414,6 +560,69 @@ int kernel__flip(struct kernel *k)
 	return quiet;
 }
 
+/* ---- live blocks ---- */
+
+u32 kernel__live_row_cnt(const struct kernel *k)
+{
+	return MIN(__atomic_load_n(&k->skel->data->live_row_cnt, __ATOMIC_RELAXED), k->row_max);
+}
+
+u32 kernel__heap_cnt(const struct kernel *k)
+{
+	return MIN(__atomic_load_n(&k->skel->data->heap_cnt, __ATOMIC_RELAXED), k->heap_max);
+}
+
+static void bucket__each(const struct as_bucket *bucket,
+			 void (*fn)(void *arg, const struct as_block *block), void *arg)
+{
+	for (u32 i = 0; i < AS_BUCKET_WAYS; i++) {
+		u64 tag = __atomic_load_n(&bucket->tag[i], __ATOMIC_ACQUIRE);
+		struct as_block b = bucket->block[i];
+
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (tag > AS_TAG_BUSY && __atomic_load_n(&bucket->tag[i], __ATOMIC_ACQUIRE) == tag)
+			fn(arg, &b);
+	}
+}
+
+static int spilled__each(struct kernel *k, void (*fn)(void *arg, const struct as_block *block),
+			 void *arg)
+{
+	CLEANUP(free__p) struct as_block *blocks = calloc(SPILL_BATCH, sizeof(*blocks));
+	CLEANUP(free__p) u64 *tags = calloc(SPILL_BATCH, sizeof(*tags));
+	u32 max = bpf_map__max_entries(k->skel->maps.spilled), batch = 0, cnt;
+	int fd = bpf_map__fd(k->skel->maps.spilled), end = 0;
+
+	if (!blocks || !tags)
+		return -ENOMEM;
+	/* Each call but the last reads at least one block, so the map's room bounds the calls. */
+	for (u32 i = 0; i <= max && !end; i++) {
+		cnt = SPILL_BATCH;
+		end = bpf_map_lookup_batch(fd, i ? &batch : NULL, &batch, tags, blocks, &cnt, NULL);
+		if (end && errno != ENOENT)
+			return -errno;
+		for (u32 j = 0; j < cnt; j++)
+			fn(arg, &blocks[j]);
+	}
+	return 0;
+}
+
+int kernel__each_block(struct kernel *k, void (*fn)(void *arg, const struct as_block *block),
+		       void *arg)
+{
+	for (u32 i = 0; i < k->bucket_cnt; i++)
+		bucket__each(&k->buckets[i], fn, arg);
+	return spilled__each(k, fn, arg);
+}
+
+static void kernel__live_counts(const struct kernel *k, struct kernel_counts *sum)
+{
+	u32 cnt = kernel__live_row_cnt(k);
+
+	for (u32 i = 0; i < cnt; i++)
+		sum->kept += k->live_rows[i].alloc_cnt;
+}
+
 void kernel__counts(struct kernel *k, struct kernel_counts *sum)
 {
 	u64 losses[AS_LOSS_CNT];
@@ -432,7 +641,10 @@ void kernel__counts(struct kernel *k, struct kernel_counts *sum)
 		sum->failed += c.failed;
 	}
 	kernel__losses(k, losses);
-	sum->kept += losses[AS_LOSS_NO_SLOT]; /* summed without a slot */
+	if (k->live)
+		kernel__live_counts(k, sum);
+	else
+		sum->kept += losses[AS_LOSS_NO_SLOT]; /* summed without a slot */
 	if (!k->skel->rodata->as_sampling)
 		sum->calls = sum->kept;
 }

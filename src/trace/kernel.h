@@ -23,6 +23,8 @@ struct kernel_opts {
 	u64 max_size;
 	u32 max_depth;
 	const struct sampler *sampler;
+	bool live;
+	u32 max_live; /* blocks followed at once */
 };
 
 struct kernel {
@@ -30,14 +32,23 @@ struct kernel {
 	bool multi;	/* uprobe_multi links work */
 	bool multi_pid; /* ... and limited to one process they fire in all its threads, and only
 			   there */
-	bool kprobes;	/* else new mappings are seen by tracepoints */
-	bool use_multi; /* what this session's probes are */
-	u64 hit_ns;	/* what one hit costs the target here, program included; 0 unknown */
+	bool session;	/* session links work: entry and return in one, at the entry's choice */
+	bool seccomp_unsafe; /* a return probe can kill a process that has a seccomp filter */
+	bool live;
+	bool kprobes;	      /* else new mappings are seen by tracepoints */
+	bool use_multi;	      /* what this session's probes are */
+	u64 hit_ns;	      /* what one hit costs the target here, program included; 0 unknown */
 	struct rlimit nofile; /* the limit before it was raised: what COMMAND shall have */
 	u32 cpu_cnt;
 	u32 tally_rows;	 /* room of one tally */
 	int tally_fd[2]; /* inner maps; [active] is being written */
 	int active;
+	const struct as_live_row *live_rows; /* --live: the kernel's, mapped; row_max elements */
+	const struct as_heap *heaps;	     /* heap_max elements */
+	const struct as_bucket *buckets;     /* bucket_cnt elements */
+	u32 row_max;
+	u32 heap_max;
+	u32 bucket_cnt;
 };
 
 /* Words what is missing (rights, BTF, bpf(2)) and how to get it. */
@@ -76,6 +87,14 @@ int kernel__flush(struct kernel *k);
 /* Makes the other tally the active one; returns the descriptor of the quiet one, whose rows no
  * program changes any more, or -errno. */
 int kernel__flip(struct kernel *k);
+
+/* --live: rows and heaps in use, element 0 included. */
+u32 kernel__live_row_cnt(const struct kernel *k);
+u32 kernel__heap_cnt(const struct kernel *k);
+
+/* Calls fn for each block that is followed now. */
+int kernel__each_block(struct kernel *k, void (*fn)(void *arg, const struct as_block *block),
+		       void *arg);
 
 struct kernel_counts {
 	u64 calls; /* allocation calls, kept or not. Where sampling, those that an allocator makes

@@ -14,10 +14,9 @@
 #include "base/cleanup.h"
 #include "trace/links.h"
 
-/* BPF_TRACE_UPROBE_MULTI and its part of union bpf_attr (6.6), which this libbpf and its header
- * don't know. */
-#define UPROBE_MULTI_ATTACH 48
+#define UPROBE_MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
 
+/* The part of union bpf_attr for multi links (6.6), which this libbpf and its header don't know. */
 struct uprobe_multi_attr {
 	u32 prog_fd;
 	u32 target_fd;
@@ -33,10 +32,14 @@ struct uprobe_multi_attr {
 	u32 pad;
 };
 
-int links__add_multi(struct links *l, int prog_fd, const char *path,
+int links__add_multi(struct links *l, int prog_fd, enum multi_kind kind, const char *path,
 		     const struct probe_place *places, size_t cnt, pid_t pid)
 {
-	struct uprobe_multi_attr attr = { .prog_fd = prog_fd, .attach_type = UPROBE_MULTI_ATTACH };
+	struct uprobe_multi_attr attr = {
+		.prog_fd = prog_fd,
+		.attach_type = kind == MULTI_SESSION ? UPROBE_SESSION_ATTACH : UPROBE_MULTI_ATTACH,
+		.multi_flags = kind == MULTI_RETURN ? UPROBE_MULTI_RETURN : 0,
+	};
 	CLEANUP(free__p) u64 *offsets = calloc(cnt ? cnt : 1, 2 * sizeof(*offsets));
 	u64 *cookies;
 	int fd;
@@ -75,10 +78,11 @@ static int perf__uprobe_type(void)
 }
 
 /* One perf event and the BPF link that hangs the program on it; the link keeps the event. */
-static int perf__add_one(struct links *l, int prog_fd, const char *path,
+static int perf__add_one(struct links *l, int prog_fd, bool on_return, const char *path,
 			 const struct probe_place *place, pid_t pid, int type)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .type = type };
+	/* Bit 0 of config: a return probe (the uprobe PMU's format/retprobe). */
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = on_return };
 	union bpf_attr link = {};
 	CLEANUP(fd__closep) int event = -1;
 	int fd;
@@ -107,7 +111,7 @@ static int perf__add_one(struct links *l, int prog_fd, const char *path,
 	return 0;
 }
 
-int links__add_perf(struct links *l, int prog_fd, const char *path,
+int links__add_perf(struct links *l, int prog_fd, bool on_return, const char *path,
 		    const struct probe_place *places, size_t cnt, pid_t pid)
 {
 	size_t before = l->fds.cnt;
@@ -116,7 +120,7 @@ int links__add_perf(struct links *l, int prog_fd, const char *path,
 	if (type < 0)
 		return type;
 	for (size_t i = 0; i < cnt && !err; i++)
-		err = perf__add_one(l, prog_fd, path, &places[i], pid, type);
+		err = perf__add_one(l, prog_fd, on_return, path, &places[i], pid, type);
 	while (err && l->fds.cnt > before)
 		close(l->fds.v[--l->fds.cnt]);
 	return err;

@@ -16,10 +16,21 @@
 
 struct bpf_program;
 
+enum probe_kind {
+	PROBE_ENTRY,	    /* a call */
+	PROBE_ENTRY_RETURN, /* a call, and its return */
+	PROBE_EXIT,	    /* an instruction by which calls return */
+	PROBE_FREE,	    /* a call that frees */
+};
+
 struct probe_place {
 	u64 off; /* in the file */
 	u64 cookie;
+	enum probe_kind kind;
 };
+
+/* How a multi link hooks its places. */
+enum multi_kind { MULTI_ENTRY, MULTI_RETURN, MULTI_SESSION };
 
 struct links {
 	VEC(int) fds; /* of BPF links and of perf events */
@@ -29,10 +40,14 @@ struct links {
 
 /* pid: a process (or a thread of it), or LINKS_ALL_PROCESSES. path: of the file, may be
  * /proc/self/fd/N. 0 or -errno; on failure nothing of this call stays attached. */
-int links__add_multi(struct links *l, int prog_fd, const char *path,
+int links__add_multi(struct links *l, int prog_fd, enum multi_kind kind, const char *path,
 		     const struct probe_place *places, size_t cnt, pid_t pid);
-int links__add_perf(struct links *l, int prog_fd, const char *path,
+int links__add_perf(struct links *l, int prog_fd, bool on_return, const char *path,
 		    const struct probe_place *places, size_t cnt, pid_t pid);
+
+/* The attach types that the programs of multi links must be loaded with. */
+#define UPROBE_MULTI_ATTACH   48 /* BPF_TRACE_UPROBE_MULTI (6.6) */
+#define UPROBE_SESSION_ATTACH 57 /* BPF_TRACE_UPROBE_SESSION (6.13) */
 
 /* Removes the probes now; takes as long as it takes. */
 void links__close(struct links *l);

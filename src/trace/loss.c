@@ -27,6 +27,17 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 	[AS_LOSS_STALE_MAPPING] = { "stale_mapping",
 				    "stacks walked by mappings that had changed while the address "
 				    "space was locked: frames may be wrong" },
+	[AS_LOSS_BLOCKS_FULL] = { "blocks_full",
+				  "blocks not followed, as --max-live was reached: neither live "
+				  "nor freed" },
+	[AS_LOSS_MISSED_FREE] = { "missed_free",
+				  "blocks whose address was handed out again though no free was "
+				  "seen: counted as freed then" },
+	[AS_LOSS_ROWS_FULL] = { "rows_full", "allocations without a row of their own, as there "
+					     "were too many stacks: counted as [lost]" },
+	[AS_LOSS_OPEN_CALLS] = { "open_calls",
+				 "allocation calls whose return was not recognized: their blocks "
+				 "are not followed" },
 	[LOSS_LATE_ATTACH] = { "late_attach", "files with an allocator that were probed after "
 					      "their process could use them" },
 	[LOSS_ATTACH_FAILED] = { "attach_failed", "probes that could not be placed" },

@@ -70,6 +70,7 @@ void record__proc(struct record *r, const struct as_proc_event *ev)
 	}
 	p->proc = ev->proc;
 	p->start_boottime = ev->start_boottime;
+	p->exec_id = ev->exec_id;
 	p->exe_file = ev->exe_file;
 	p->pid = ev->tgid;
 	memcpy(p->comm, ev->comm, sizeof(p->comm));

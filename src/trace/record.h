@@ -22,6 +22,7 @@ struct recorded_stack {
 struct recorded_proc {
 	u64 proc;
 	u64 start_boottime;
+	u64 exec_id;  /* grows with each execve(2) of the process */
 	u64 exe_file; /* file hash, 0 unknown */
 	u32 pid;
 	char comm[16];

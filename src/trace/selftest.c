@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,11 +27,10 @@
 #include "trace/kernel.h"
 #include "trace/links.h"
 
-#define UPROBE_MULTI_ATTACH 48
-#define TRIES		    50
-#define TIMED		    400
-#define CHILD_MS	    5000 /* for its hits, which take one */
-#define PROGRAM_NS	    300	 /* what our real program adds to an empty probe, about */
+#define TRIES	   50
+#define TIMED	   400
+#define CHILD_MS   5000 /* for its hits, which take one */
+#define PROGRAM_NS 300	/* what our real program adds to an empty probe, about */
 
 /* The probed function. Its first instruction is one that the kernel emulates, as those we choose
  * are. */
@@ -82,8 +84,8 @@ static void test__close(struct test *t)
 	close(t->map_fd);
 }
 
-/* *value += 1 */
-static int test__program(const struct test *t, int attach_type)
+/* *value += 1; return `result` */
+static int test__program(const struct test *t, int attach_type, int result)
 {
 	struct bpf_insn code[] = {
 		{ .code = BPF_LD | BPF_DW | BPF_IMM,
@@ -96,7 +98,7 @@ static int test__program(const struct test *t, int attach_type)
 		  .dst_reg = 1,
 		  .src_reg = 2,
 		  .imm = BPF_ADD },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = result },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type);
@@ -155,7 +157,7 @@ static bool multi__is_per_process(struct test *t, int prog)
 	if (child == 0)
 		child__run(go);
 	*t->hits = 0;
-	if (child > 0 && !links__add_multi(&l, prog, t->path, &t->place, 1, child)) {
+	if (child > 0 && !links__add_multi(&l, prog, MULTI_ENTRY, t->path, &t->place, 1, child)) {
 		child__thread(NULL);
 		right = write(go[1], "", 1) == 1;
 	}
@@ -182,14 +184,96 @@ static u64 hit__ns(struct test *t, int prog, bool multi)
 	u64 from, took;
 	int err;
 
-	err = multi ? links__add_multi(&l, prog, t->path, &t->place, 1, getpid())
-		    : links__add_perf(&l, prog, t->path, &t->place, 1, getpid());
+	err = multi ? links__add_multi(&l, prog, MULTI_ENTRY, t->path, &t->place, 1, getpid())
+		    : links__add_perf(&l, prog, false, t->path, &t->place, 1, getpid());
 	from = cpu__ns();
 	for (int i = 0; i < TIMED && !err; i++)
 		selftest__mark();
 	took = cpu__ns() - from;
 	links__close(&l);
 	return err ? 0 : took / TIMED + PROGRAM_NS;
+}
+
+/* Hits of TRIES calls by a session link whose program answers `result` at the entry. */
+static u64 session__hits(struct test *t, int result)
+{
+	int prog = test__program(t, UPROBE_SESSION_ATTACH, result);
+	struct links l = {};
+
+	*t->hits = 0;
+	if (prog >= 0 &&
+	    !links__add_multi(&l, prog, MULTI_SESSION, t->path, &t->place, 1, getpid()))
+		child__thread(NULL);
+	links__close(&l);
+	if (prog >= 0)
+		close(prog);
+	return *t->hits;
+}
+
+/* ---- return probes and seccomp ---- */
+
+/* Waits for a byte, then calls the marked function under a filter that allows to exit, nothing
+ * else.
+ */
+static void seccomp__child(const int go[2])
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog filter = { .len = ARRAY_SIZE(code), .filter = code };
+	char c;
+
+	close(go[1]);
+	/* Where there are no filters, nobody has one. */
+	if (read(go[0], &c, 1) == 1 && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	    !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		selftest__mark();
+	syscall(SYS_exit_group, 0);
+}
+
+/*
+ * From 6.11 on a returning call makes a system call of its own, which kernels before the mending
+ * showed to the process's seccomp filter: it may kill the process.
+ */
+static bool return__kills(struct test *t, int prog)
+{
+	struct links l = {};
+	int go[2], status = 1;
+	pid_t child;
+
+	if (pipe2(go, O_CLOEXEC))
+		return true;
+	child = fork();
+	if (child == 0)
+		seccomp__child(go);
+	if (child > 0 && !links__add_perf(&l, prog, true, t->path, &t->place, 1, child) &&
+	    write(go[1], "", 1) != 1)
+		kill(child, SIGKILL);
+	close(go[0]);
+	close(go[1]);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	links__close(&l);
+	return !WIFEXITED(status);
+}
+
+void selftest__returns(struct kernel *k)
+{
+	struct test t;
+	int prog;
+
+	k->seccomp_unsafe = true;
+	if (test__open(&t))
+		return;
+	k->session = k->multi && session__hits(&t, 0) == 2 * TRIES && session__hits(&t, 1) == TRIES;
+	prog = test__program(&t, 0, 0);
+	k->seccomp_unsafe = prog < 0 || return__kills(&t, prog);
+	if (prog >= 0)
+		close(prog);
+	test__close(&t);
 }
 
 void selftest__run(struct kernel *k)
@@ -199,7 +283,7 @@ void selftest__run(struct kernel *k)
 
 	if (test__open(&t))
 		return;
-	prog = test__program(&t, UPROBE_MULTI_ATTACH);
+	prog = test__program(&t, UPROBE_MULTI_ATTACH, 0);
 	if (prog >= 0) {
 		k->multi_pid = multi__is_per_process(&t, prog);
 		k->hit_ns = hit__ns(&t, prog, true);
@@ -207,7 +291,7 @@ void selftest__run(struct kernel *k)
 		close(prog);
 	}
 	if (!k->multi) {
-		prog = test__program(&t, 0);
+		prog = test__program(&t, 0, 0);
 		k->hit_ns = prog < 0 ? 0 : hit__ns(&t, prog, false);
 		if (prog >= 0)
 			close(prog);

@@ -12,4 +12,7 @@ struct kernel;
 /* Fills k->multi, k->multi_pid and k->hit_ns. What can't be tried counts as absent. */
 void selftest__run(struct kernel *k);
 
+/* --live: fills k->session and k->seccomp_unsafe. */
+void selftest__returns(struct kernel *k);
+
 #endif

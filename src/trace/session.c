@@ -19,6 +19,8 @@
 
 #define TABLE_BYTES_DEFAULT (256ull << 20)
 #define DEPTH_DEFAULT	    512
+#define BLOCKS_DEFAULT	    (1u << 20)
+#define BLOCKS_MAX	    (1u << 30)
 #define POLL_SLICE_MS	    20 /* the kernel doesn't wake us for every record */
 #define SLOW_CHECK_NS	    500000000ull
 #define SLOW_PERCENT	    10
@@ -62,6 +64,11 @@ static int opts__check(const struct allocsnoop_opts *o)
 				 AS_DEPTH_MAX);
 	if (o->user && !o->argv)
 		return err__fail(-EINVAL, "a user can only be given for a command");
+	if ((o->older_ns || o->old_ns) && !o->live)
+		return err__fail(-EINVAL, "an age needs live: without it no block is followed");
+	if (o->max_live > BLOCKS_MAX)
+		return err__fail(-EINVAL, "max live %llu: at most %u blocks",
+				 (unsigned long long)o->max_live, BLOCKS_MAX);
 	if (o->argv && !o->argv[0])
 		return err__fail(-EINVAL, "the command is empty");
 	return 0;
@@ -91,6 +98,9 @@ static int session__take_opts(struct session *s, const struct allocsnoop_opts *o
 	s->log = o->log;
 	s->log_arg = o->log_arg;
 	s->every = !o->pid_cnt && !o->argv;
+	s->live = o->live;
+	s->older_ns = o->older_ns;
+	s->old_ns = o->old_ns;
 	if (!err && o->argv)
 		err = session__copy_argv(s, o->argv);
 	if (!err && o->user) {
@@ -152,12 +162,15 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		.max_size = o->max_size ? o->max_size : ~0ull,
 		.max_depth = o->max_depth ? o->max_depth : DEPTH_DEFAULT,
 		.sampler = &s->sampler,
+		.live = o->live,
+		.max_live = o->max_live ? o->max_live : BLOCKS_DEFAULT,
 	};
 	int err = kernel__open(&s->kernel, &k);
 
 	if (!err)
 		err = files__init(&s->files, &s->kernel,
-				  o->max_table_memory ? o->max_table_memory : TABLE_BYTES_DEFAULT);
+				  o->max_table_memory ? o->max_table_memory : TABLE_BYTES_DEFAULT,
+				  o->live);
 	if (!err)
 		err = closer__new(&s->closer);
 	if (err)
@@ -365,7 +378,17 @@ void session__close(struct session *s)
 	free(s->argv);
 	free(s->user);
 	vec__free(&s->pids);
+	vec__free(&s->before);
 	pthread_mutex_destroy(&s->lock);
+}
+
+bool session__names(const struct session *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->pids.cnt; i++) {
+		if (s->pids.v[i] == pid)
+			return true;
+	}
+	return s->launch && launch__pid(s->launch) == pid;
 }
 
 u64 session__elapsed_ns(const struct session *s)

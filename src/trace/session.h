@@ -12,6 +12,7 @@
 
 #include "trace/files.h"
 #include "trace/kernel.h"
+#include "trace/live.h"
 #include "trace/loss.h"
 #include "trace/record.h"
 #include "trace/sampler.h"
@@ -25,6 +26,12 @@ struct target {
 	int pidfd; /* -p: readable when it ends; else -1 */
 	struct links links;
 	bool attached; /* has probes of its own (a vfork child may live on its parent's) */
+};
+
+/* What was live in a row when the profile before was taken. */
+struct live_before {
+	u64 cnt;
+	u64 bytes;
 };
 
 struct session {
@@ -43,6 +50,11 @@ struct session {
 	VEC(pid_t) pids;    /* -p */
 	char **argv;	    /* COMMAND, copied */
 	char *user;
+	bool live; /* --live */
+	u64 older_ns;
+	u64 old_ns;
+	VEC(struct live_before) before; /* by row */
+	bool has_before;
 	bool every; /* no target was named: all processes */
 	bool started;
 	bool stopped;
@@ -65,6 +77,9 @@ void session__close(struct session *s);
 
 /* Flips and takes in all that was counted up to now; s->record is complete then. */
 int session__drain(struct session *s);
+
+/* Did the caller name this process (-p, COMMAND)? */
+bool session__names(const struct session *s, pid_t pid);
 
 u64 session__elapsed_ns(const struct session *s);
 u32 session__process_cnt(struct session *s);

@@ -97,7 +97,7 @@ static int targets__attach_file(struct session *s, const struct traced_file *f)
 
 	if (!f->places.cnt)
 		return 0;
-	session__log(s, ALLOCSNOOP_DEBUG, "probing %zu functions of %s in '%s'", f->places.cnt,
+	session__log(s, ALLOCSNOOP_DEBUG, "placing %zu probes on %s in '%s'", f->places.cnt,
 		     f->sites.allocator, f->path);
 	if (s->every) {
 		err = kernel__attach(&s->kernel, &s->all, f->fd_path, f->places.v, f->places.cnt,
@@ -120,8 +120,16 @@ static int targets__attach_file(struct session *s, const struct traced_file *f)
 
 static void file__tell(struct session *s, const struct traced_file *f)
 {
-	session__log(s, ALLOCSNOOP_DEBUG, "file '%s': %zu allocator functions", f->path,
-		     f->places.cnt);
+	session__log(s, ALLOCSNOOP_DEBUG, "file '%s': %zu places to probe", f->path, f->places.cnt);
+	for (size_t i = 0; s->files.live && i < f->sites.sites.cnt; i++) {
+		const struct site *site = &f->sites.sites.v[i];
+
+		if (site__is_unfollowed(site))
+			session__log(s, ALLOCSNOOP_WARN,
+				     "blocks of '%s' in '%s' are not followed: it may throw, and "
+				     "where it returns is unknown",
+				     site->symbol, f->path);
+	}
 }
 
 struct scan {

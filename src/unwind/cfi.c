@@ -268,7 +268,7 @@ static const struct cfa_cie *find_cie(struct parser *p, u64 pos)
 	return &p->cies.v[lo];
 }
 
-static int push_fde(struct cfi *cfi, struct cfi_fde fde)
+int cfi__push_fde(struct cfi *cfi, struct cfi_fde fde)
 {
 	if (cfi->fdes.cnt >= CFI_FDE_MAX)
 		return -E2BIG;
@@ -287,7 +287,7 @@ int cfi__add(struct cfi *cfi, u64 start, u64 end, const struct as_rule *rule)
 	if (cfi->rows.cnt >= CFI_ROW_MAX)
 		return -E2BIG;
 	err = vec__push(&cfi->rows, row);
-	return err ? err : push_fde(cfi, fde);
+	return err ? err : cfi__push_fde(cfi, fde);
 }
 
 /* A range whose instructions can't be run: say so instead of guessing. */
@@ -312,7 +312,7 @@ static int run_fde(struct cfi *cfi, const struct cfa_cie *cie, struct cursor ins
 		cfi->rows.cnt = fde.row;
 		return add_unsupported(cfi, start, end);
 	}
-	return err ? err : push_fde(cfi, fde);
+	return err ? err : cfi__push_fde(cfi, fde);
 }
 
 static int add_fde(struct parser *p, struct record *rec)

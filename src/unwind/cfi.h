@@ -66,6 +66,9 @@ int cfi__parse(struct cfi *cfi, const struct cfi_section *sec);
 /* Adds one FDE with a single rule. 0, -ENOMEM or -E2BIG. */
 int cfi__add(struct cfi *cfi, u64 start, u64 end, const struct as_rule *rule);
 
+/* Adds an FDE whose rows are the ones pushed since fde.row. 0, -ENOMEM or -E2BIG. */
+int cfi__push_fde(struct cfi *cfi, struct cfi_fde fde);
+
 /* A pointer in encoding `enc` that lies at `c`. Refuses (c->bad) indirect and unknown encodings. */
 u64 cfi__pointer(struct cursor *c, u8 enc, const struct cfi_section *sec);
 

@@ -21,6 +21,8 @@ int unwind_input__read(struct unwind_input *in, const struct elf_image *img)
 		err = unwind_section__eh_frame(img, &in->eh_frame);
 	if (!err)
 		err = unwind_section__debug_frame(img, &in->debug_frame);
+	if (!err)
+		err = gopclntab__open(&in->go, img);
 	if (!err && (in->eh_frame.data || in->debug_frame.data))
 		err = unwind_text__restorers(&in->text, img, in->arch, in->restorers,
 					     &in->restorer_cnt);
@@ -31,6 +33,7 @@ void unwind_input__fini(struct unwind_input *in)
 {
 	free((void *)in->eh_frame.data);
 	free((void *)in->debug_frame.data);
+	gopclntab__close(&in->go);
 	*in = (struct unwind_input){};
 }
 
@@ -49,6 +52,7 @@ void unwind_input__id(const struct unwind_input *in, const u64 key[2], u64 id[2]
 		in->restorer_cnt,    eh->size,		eh->vaddr,
 		eh->hdr_base,	     section_flags(eh), debug->size,
 		debug->vaddr,	     debug->hdr_base,	section_flags(debug),
+		in->go.size,	     in->go.text,
 	};
 
 	siphash(words, sizeof(words), key, id);
@@ -56,4 +60,5 @@ void unwind_input__id(const struct unwind_input *in, const u64 key[2], u64 id[2]
 	siphash(in->restorers, in->restorer_cnt * sizeof(in->restorers[0]), id, id);
 	siphash(eh->data, eh->size, id, id);
 	siphash(debug->data, debug->size, id, id);
+	siphash(in->go.data, in->go.size, id, id);
 }

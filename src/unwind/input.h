@@ -8,6 +8,7 @@
 #ifndef UNWIND_INPUT_H
 #define UNWIND_INPUT_H
 
+#include "elf/gopclntab.h"
 #include "elf/image.h"
 #include "unwind/arch.h"
 #include "unwind/cfi.h"
@@ -18,6 +19,7 @@ struct unwind_input {
 	struct unwind_text text;
 	struct cfi_section eh_frame;	    /* data NULL: none */
 	struct cfi_section debug_frame;	    /* used when .eh_frame has no FDE */
+	struct gopclntab go;		    /* of a Go program */
 	u64 restorers[UNWIND_RESTORER_MAX]; /* signal returns found in text; used when no FDE says
 					     * where they are */
 	u32 restorer_cnt;

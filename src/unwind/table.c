@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "unwind/build.h"
+#include "unwind/go.h"
 
 /* The signal returns that no FDE describes. */
 static int add_restorers(struct cfi *cfi, const struct unwind_input *in)
@@ -29,6 +30,8 @@ static int make(struct unwind_table *t, struct cfi *cfi, const struct unwind_inp
 
 	if (in->eh_frame.data)
 		err = cfi__parse(cfi, &in->eh_frame);
+	if (!err)
+		err = unwind_go__add(cfi, &in->go);
 	if (!err && !cfi->fdes.cnt && in->debug_frame.data)
 		err = cfi__parse(cfi, &in->debug_frame);
 	if (!err)

@@ -26,9 +26,10 @@ struct unwind_table {
 };
 
 /*
- * Compiles .eh_frame, or .debug_frame where that is all there is. 0, with no rows when the file has
- * no CFI; -EFBIG text beyond 4 GiB of file offset, -E2BIG more rows than a table may have,
- * -ENOTSUP a machine whose stacks can't be unwound, -ENOMEM. The table is to be freed in any case.
+ * Compiles .eh_frame and Go's function table, or .debug_frame where that is all there is. 0, with
+ * no rows when the file has no CFI; -EFBIG text beyond 4 GiB of file offset, -E2BIG more rows than
+ * a table may have, -ENOTSUP a machine whose stacks can't be unwound, -ENOMEM. The table is to be
+ * freed in any case.
  */
 int unwind_table__compile(struct unwind_table *t, const struct elf_image *img,
 			  struct unwind_rules *rules);

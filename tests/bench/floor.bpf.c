@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Two programs to compare with. One does nothing: what is left is the price of the trap, below
- * which no tracer gets. The other takes the stack as most tracers do, by the kernel's helper.
+ * Programs to compare with. Some do nothing: what is left is the price of the traps, below which
+ * no tracer gets. One takes the stack as most tracers do, by the kernel's helper.
  */
 #include <linux/bpf.h>
 
@@ -16,6 +16,14 @@ struct {
 
 SEC("uprobe")
 int floor_call(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+/* The same for a session link: 0 asks for the return, too. */
+SEC("uprobe")
+int floor_session(void *ctx)
 {
 	(void)ctx;
 	return 0;

@@ -10,6 +10,8 @@ need bpftrace perf clang
 SECONDS_EACH=${SECONDS_EACH:-1}
 build_bpf floor
 build_c floor
+# "glibc/musl free 0x98ef3 je 0x98fb8 ...": where allocsnoop probes free.
+freed=$("$SNOOP" list "$libc" | awk '$2 == "free" { print $3; exit }')
 
 # One measurement: fills `cpu` and `wall`, nanoseconds per iteration.
 measure() { # ROUND TRACER
@@ -25,6 +27,9 @@ measure() { # ROUND TRACER
 	case $2 in
 	untraced) ;;
 	floor) background "$MADE/floor" "$MADE/floor.bpf.o" floor_call "$file" "$probed" "$TARGET" ;;
+	floor-live) background "$MADE/floor" "$MADE/floor.bpf.o" floor_call "$file" "$probed" "$TARGET" "$freed" ;;
+	snoop-live) background "$SNOOP" -l -f json -o "$dir/json" -p "$TARGET" ;;
+	snoop-live1000) background "$SNOOP" -l -f json -o "$dir/json" --sample-rate 1/1000 -p "$TARGET" ;;
 	snoop-1 | snoop-deep*) background "$SNOOP" -f json -o "$dir/json" -p "$TARGET" ;;
 	snoop-1000) background "$SNOOP" -f json -o "$dir/json" --sample-rate 1/1000 -p "$TARGET" ;;
 	bpftrace) background bpftrace -e "uprobe:$file:malloc { @[ustack] = sum(arg0); }" ;;
@@ -62,7 +67,7 @@ measure() { # ROUND TRACER
 	rm -rf "$dir"
 }
 
-tracers=(untraced floor snoop-1 snoop-deep20 snoop-deep60 snoop-1000 bpftrace perf)
+tracers=(untraced floor snoop-1 snoop-deep20 snoop-deep60 snoop-1000 floor-live snoop-live snoop-live1000 bpftrace perf)
 declare -A says=(
 	[untraced]="untraced"
 	[floor]="empty probe (the floor)"
@@ -70,6 +75,9 @@ declare -A says=(
 	[snoop-deep20]="allocsnoop, 20 frames"
 	[snoop-deep60]="allocsnoop, 60 frames"
 	[snoop-1000]="allocsnoop --sample-rate 1/1000"
+	[floor-live]="empty probes: malloc, return, free"
+	[snoop-live]="allocsnoop --live"
+	[snoop-live1000]="allocsnoop --live, 1/1000"
 	[bpftrace]="bpftrace @[ustack] = sum(arg0)"
 	[perf]="perf record -g"
 )
@@ -109,6 +117,9 @@ floor=$(median "$TMP/floor.times" 1)
 limit "allocsnoop within 1.35 of the floor" "$(median "$TMP/snoop-1.times" 1)" "$floor" 1.35
 limit "allocsnoop at 20 frames within 1.45 of the floor" "$(median "$TMP/snoop-deep20.times" 1)" "$floor" 1.45
 limit "allocsnoop at 1/1000 within 1.08 of the floor" "$(median "$TMP/snoop-1000.times" 1)" "$floor" 1.08
+limit "allocsnoop --live within 1.45 of its three empty probes" "$(median "$TMP/snoop-live.times" 1)" \
+	"$(median "$TMP/floor-live.times" 1)" 1.45
+limit "allocsnoop --live at 1/1000 within 2.25 of the floor" "$(median "$TMP/snoop-live1000.times" 1)" "$floor" 2.25
 limit "allocsnoop below bpftrace" "$(median "$TMP/snoop-1.times" 1)" "$(median "$TMP/bpftrace.times" 1)" 1
 tests/bench/unwinding.sh || over=1
 exit $over

@@ -10,7 +10,7 @@
 #define RA	 app__ip(0x100)
 #define OTHER_RA app__ip(0x200)
 
-enum { MALLOC = 1, CALLOC, REALLOC, REALLOCARRAY, MEMALIGN, ALIGNED, VALLOC, POSIX, SITE_END };
+enum { MALLOC = 1, CALLOC, REALLOC, REALLOCARRAY, MEMALIGN, ALIGNED, VALLOC, POSIX, GO, SITE_END };
 
 static const u64 cookies[SITE_END] = {
 	[MALLOC] = COOKIE(MALLOC) | COOKIE_SIZE_ARG(1),
@@ -21,6 +21,7 @@ static const u64 cookies[SITE_END] = {
 	[MEMALIGN] = COOKIE(MEMALIGN) | COOKIE_ALIGN_ARG(1) | COOKIE_SIZE_ARG(2) | AS_SITE_JUMPS,
 	[ALIGNED] = COOKIE(ALIGNED) | COOKIE_ALIGN_ARG(1) | COOKIE_SIZE_ARG(2),
 	[VALLOC] = COOKIE(VALLOC) | COOKIE_SIZE_ARG(1) | AS_SITE_JUMPS,
+	[GO] = COOKIE(GO) | COOKIE_SIZE_ARG(7) | AS_SITE_STACK_CHECK,
 	[POSIX] = COOKIE(POSIX) | COOKIE_ALIGN_ARG(2) | COOKIE_SIZE_ARG(3) | AS_SITE_POSIX,
 };
 
@@ -394,8 +395,29 @@ static void sp_delta__test(void)
 	CHECK(ev && ev->frame_cnt == 2 && ev->frames[1].off == RA + stage.app.bias);
 }
 
+/* Go: the size is in rax; no call while the stack check's branch is taken (CF or ZF, Intel SDM). */
+static void stack_check__test(void)
+{
+	static const struct {
+		u64 flags;
+		bool taken;
+	} rows[] = { { 0x202, false }, { 0x203, true },	 { 0x242, true },
+		     { 0x243, true },  { 0x286, false }, { 0xa96, false } };
+
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pt_regs regs = {
+			.ip = ALLOC_TEXT + 0x104, .sp = SP, .ax = 3000, .flags = rows[i].flags
+		};
+
+		scene__init();
+		stage__call(cookies[GO], &regs);
+		EXPECT(!rows[i].taken, rows[i].taken ? 0 : 3000, 0);
+	}
+}
+
 int main(void)
 {
+	stack_check__test();
 	sizes__test();
 	realloc__test();
 	alignment__test();

@@ -34,6 +34,8 @@ struct host {
 	struct pt_regs *user;	  /* its registers when it entered the kernel */
 	__u32 cpu;
 	__u64 cookie;
+	__u64 now;	/* ns */
+	bool is_return; /* a session program runs for the call's return */
 	struct host_memory memory[HOST_MEMORIES];
 	__u32 memory_cnt;
 	__u64 fault_start; /* user memory that faults, although it's there */
@@ -81,7 +83,9 @@ static inline void host__preempt(void)
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
-#define __noinline		     __attribute__((noinline))
+#define __noinline __attribute__((noinline))
+#define __ksym
+#define __weak			     __attribute__((weak))
 #define barrier()		     asm volatile("" ::: "memory")
 #define barrier_var(v)		     asm volatile("" : "+r"(v))
 #define BPF_KPROBE(name, ...)	     name(struct pt_regs *ctx, __VA_ARGS__)
@@ -235,6 +239,16 @@ static inline __u32 bpf_get_smp_processor_id(void)
 	return host.cpu;
 }
 
+static inline __u64 bpf_ktime_get_ns(void)
+{
+	return host.now;
+}
+
+bool bpf_session_is_return(void)
+{
+	return host.is_return;
+}
+
 static inline __u64 bpf_get_attach_cookie(void *ctx)
 {
 	(void)ctx;
@@ -291,6 +305,12 @@ static inline void host__add_maps(void)
 	HOST_MAP(counters);
 	HOST_MAP(taken);
 	HOST_MAP(losses);
+	HOST_MAP(buckets);
+	HOST_MAP(spilled);
+	HOST_MAP(live_rows);
+	HOST_MAP(live_row_at);
+	HOST_MAP(heaps);
+	HOST_MAP(heap_at);
 	HOST_MAP(rules);
 	HOST_MAP(rule_cache);
 	HOST_MAP_OF_MAPS(tally);
@@ -342,6 +362,9 @@ static inline void host__reset(void)
 	as_max_depth = 512;
 	as_tally_half = 1 << 16;
 	as_ring_quarter = host.ring_size / 4;
+	as_live = as_live_exact = as_seccomp_unsafe = as_bucket_mask = 0;
+	as_live_row_max = as_heap_max = 1;
+	live_row_cnt = heap_cnt = 1;
 	table_epoch = jumpers_full = 0;
 	counting = 1;
 	host__set_tally(&tally_a);

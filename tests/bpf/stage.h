@@ -34,6 +34,7 @@ struct stage_file {
 #define RETURNS_MAX 70
 
 struct stage {
+	struct task_struct parent;
 	struct task_struct task;
 	struct mm_struct mm;
 	struct xol_area xol;
@@ -167,6 +168,8 @@ static inline void stage__init(void)
 		.task = { .pid = 101, .tgid = 100, .start_boottime = 5000, .self_exec_id = 1 },
 		.mm = { .lock_seq = 2 }
 	};
+	stage.parent = (struct task_struct){ .pid = 1, .tgid = 1, .group_leader = &stage.parent };
+	stage.task.real_parent = &stage.parent;
 	stage.task.group_leader = &stage.task;
 	stage.task.mm = &stage.mm;
 	strcpy(stage.task.comm, "program");

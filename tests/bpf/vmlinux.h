@@ -96,6 +96,7 @@ struct uprobe_task {
 struct task_struct {
 	int pid;
 	int tgid;
+	struct task_struct *real_parent;
 	unsigned long long start_boottime;
 	unsigned long long self_exec_id;
 	struct task_struct *group_leader;
@@ -104,6 +105,11 @@ struct task_struct {
 	struct {
 		unsigned long sig[1];
 	} blocked;
+	unsigned long sas_ss_sp;
+	unsigned long sas_ss_size;
+	struct {
+		int mode;
+	} seccomp;
 	char comm[16];
 };
 

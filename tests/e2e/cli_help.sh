@@ -19,8 +19,18 @@ for way in --help -h --help-all; do
 		grep -qE "^  -$letter, --" "$TMP/help" || fail "$way does not know -$letter"
 	done
 done
-"$SNOOP" --help-all | grep -q -- '--max-depth' || fail "--help-all misses an expert option"
-if "$SNOOP" --help | grep -q -- '--max-depth'; then fail "--help shows an expert option"; fi
+for option in --max-depth --max-live; do
+	"$SNOOP" --help-all | grep -qe " $option " || fail "--help-all misses the expert option $option"
+	if "$SNOOP" --help | grep -qe " $option "; then fail "--help shows the expert option $option"; fi
+done
+
+# Long lists of words are wrapped, and none of the words is lost.
+values=$("$SNOOP" --help | sed -n '/--value/,/--by/p' | tr -d ',')
+for word in alloc-bytes alloc-count live-bytes live-count peak-bytes grown-bytes temporary-count; do
+	grep -qwe "$word" <<<"$values" || fail "--help does not know --value $word"
+done
+"$SNOOP" --help-all | sed -n '/^The report/,/^Other/p' >"$TMP/help"
+if grep -E '.{81}| $' "$TMP/help"; then fail "lines of --help are too long, or end in a blank"; fi
 
 # -h wins wherever it stands among good options, and needs no root.
 "$SNOOP" -d 5s -p 1 -h >/dev/null

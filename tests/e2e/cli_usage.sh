@@ -36,6 +36,7 @@ usage "'--li': unknown option" '--live, --lines' --li
 usage "'-z': unknown option" '--help' -z
 usage "--by 'fnction': unknown" "'function'" --by fnction
 usage "--value 'x': unknown" 'alloc-bytes, alloc-count' --value x
+usage "--value 'peek-bytes': unknown" "'peak-bytes'" -l --value peek-bytes
 usage "--format 'xml': unknown" 'text, folded, json' -f xml
 
 # Bad values.
@@ -55,6 +56,11 @@ usage "--sample-bytes '1Q': not a size" '512K' --sample-bytes 1Q
 usage "--sample-bytes '99999999999G': size out of range" '' --sample-bytes 99999999999G
 usage "--max-depth '1001': must be at most 1000" '' --max-depth 1001
 usage "--top 'many': not a number" '20' -t many
+usage "--older '5x': not a duration" '200ms' -l --older 5x
+usage "--older '0': must be above 0" '' -l --older 0
+usage "--max-live '1Q': not a number" '512K' -l --max-live 1Q
+usage "--max-live '0': must be above 0" '' -l --max-live 0
+usage "--max-live '2G': must be at most 1073741824" '' -l --max-live 2G
 usage "--max-overhead 'x': not a percentage" 'none' --max-overhead x
 usage "--output '': must not be empty" '' -o ''
 usage "--user 'no such user': no such user" '' --user 'no such user' -- true
@@ -68,6 +74,14 @@ usage "no COMMAND after '--'" '' --
 usage "--pid: not together with a COMMAND" '' -p 1 -- true
 usage "--user: needs a COMMAND" '' --user nobody
 usage "--min-size: above --max-size" '' --min-size 5 --max-size 4
+usage "--older: needs --live" '' --older 5s
+usage "--max-live: needs --live" '' --max-live 1M
+for value in live-bytes live-count peak-bytes grown-bytes temporary-count; do
+	usage "--value: all but alloc-bytes and alloc-count need --live" '' --value "$value"
+done
+usage "--value peak-bytes: not together with sampling" '' -l --value peak-bytes --sample-rate 0.5
+usage "--value peak-bytes: not together with sampling" '' -l --value peak-bytes --sample-bytes 1K
+usage "--live: means nothing to 'list'" '' list -l
 usage "--sample-rate: not together with --sample-bytes" '' --sample-rate 0.5 --sample-bytes 1K
 usage "--top: means nothing to --format json" '' -t 5 -f json
 usage "--duration: means nothing to 'list'" '' list -d 5
@@ -75,10 +89,9 @@ usage "list: a FILE or --pid, not both" '' list -p 1 /bin/true
 usage "list: one FILE, not 'b' too" '' list a b
 
 # Known, but not there yet: none of them may silently do nothing.
-for option in -l --live '--older 5s' '--probe x:y(size=ARG1)' '--cgroup /x' '--comm x*' --follow '--focus x' \
-	'--ignore x' '--hide x' --lines --no-inlines '--max-overhead 5' '--max-overhead 0.5%' '-e mmap' \
-	'-e malloc,brk' '-e fault' '--by thread' '--by type' '--value live-bytes' '--value live-count' '-f pprof' \
-	'-f html' '-o x.html' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' doctor top; do
+for option in '--probe x:y(size=ARG1)' '--cgroup /x' '--comm x*' --follow '--focus x' '--ignore x' '--hide x' \
+	--lines --no-inlines '--max-overhead 5' '--max-overhead 0.5%' '-e mmap' '-e malloc,brk' '-e fault' \
+	'--by thread' '--by type' '-f pprof' '-f html' '-o x.html' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' doctor top; do
 	# Words of one option, split on purpose.
 	usage 'not yet in this version' '' $option -d 1s
 done

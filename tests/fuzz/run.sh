@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Fuzzes the CFI compiler: tests/fuzz/run.sh [SECONDS]. Exit 0 nothing found, 1 found (the input is kept and
+# Fuzzes the CFI compiler and the reader of Go's function tables, half of the time each: tests/fuzz/run.sh [SECONDS]. Exit 0 nothing found, 1 found (the input is kept and
 # named), 77 clang has no fuzzer here. The corpus stays in $BUILD/tests/fuzz, so runs build on each other.
 set -eu
 
@@ -10,13 +10,13 @@ clang=${CLANG:-clang}
 dir=$build/tests/fuzz
 
 cd "$(dirname "$0")/../.."
-mkdir -p "$dir/corpus" "$dir/found"
+mkdir -p "$dir/cfi" "$dir/go" "$dir/found"
 
 # Seeds: sections of real programs, cut to a size that mutates quickly. The first byte is the target's own:
 # 3 = .eh_frame format at an address.
 seed()
 {
-	out=$dir/corpus/seed-$(basename "$1")-$2
+	out=$dir/cfi/seed-$(basename "$1")-$2
 	[ -e "$out" ] && return
 	section=$dir/section
 	objcopy -O binary --only-section=.eh_frame --set-section-flags .eh_frame=alloc "$1" "$section" 2>/dev/null || return 0
@@ -34,13 +34,29 @@ for file in /bin/sh /bin/true /lib64/ld-linux-x86-64.so.2 /lib/x86_64-linux-gnu/
 	[ -r "$file" ] && seed "$file" 256 && seed "$file" 1500
 done
 
-"$clang" -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=fuzzer,address,undefined \
-	-fno-sanitize-recover=undefined -Iinclude -Isrc -Ibpf -o "$dir/cfi_fuzz" tests/fuzz/cfi_fuzz.c \
-	src/unwind/*.c src/elf/image.c src/base/*.c -lz -pthread -lm
+# The smallest table of each format: a header that promises one function, and room for everything else to grow in.
+for format in 372 360 361; do
+	{
+		printf "\\$format\\377\\377\\377\\0\\0\\1\\10\\1\\0\\0\\0\\0\\0\\0\\0"
+		head -c 128 /dev/zero
+	} >"$dir/go/seed-$format"
+done
 
-if ! "$dir/cfi_fuzz" -max_total_time="$seconds" -max_len=4096 -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
-	-artifact_prefix="$dir/found/" "$dir/corpus" > "$dir/log" 2>&1; then
-	tail -40 "$dir/log"
-	exit 1
-fi
-grep -E 'number_of_executed_units|new_units_added' "$dir/log" | sed 's/^stat:://'
+fuzz() # TARGET SOURCES...
+{
+	target=$1
+	shift
+	"$clang" -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined -Iinclude -Isrc -Ibpf -o "$dir/${target}_fuzz" "tests/fuzz/${target}_fuzz.c" \
+		"$@" src/elf/image.c src/elf/gopclntab.c src/base/*.c -lz -pthread -lm
+
+	if ! "$dir/${target}_fuzz" -max_total_time=$((seconds / 2)) -max_len=4096 -timeout=5 -rss_limit_mb=1024 \
+		-print_final_stats=1 -artifact_prefix="$dir/found/" "$dir/$target" >"$dir/log" 2>&1; then
+		tail -40 "$dir/log"
+		exit 1
+	fi
+	grep -E 'number_of_executed_units|new_units_added' "$dir/log" | sed "s/^stat::/$target: /"
+}
+
+fuzz cfi src/unwind/*.c
+fuzz go

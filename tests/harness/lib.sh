@@ -211,25 +211,32 @@ site_sum() {
 		--arg name "$2" --arg comm "${COMM:-}"
 }
 
-total() {
-	ask "$1" '"\(.totals.alloc_count) \(.totals.alloc_bytes)"'
+total() { # FILE [WHAT]
+	ask "$1" '[.totals] | sums($what)' --arg what "${2:-alloc}"
+}
+
+# ends_are FILE FUNCTION LIVE FREED EXIT, each "COUNT BYTES": what became of the blocks of FUNCTION.
+ends_are() {
+	is_same "live, freed, exit of $2 in ${1##*/}" "$(ask "$1" 'at_site($name) |
+		map(select($comm == "" or .comm == $comm)) | "\(sums("live")), \(sums("freed")), \(sums("exit"))"' \
+		--arg name "$2" --arg comm "${COMM:-}")" "$3, $4, $5"
 }
 
 site_is() { # FILE FUNCTION COUNT BYTES
 	is_same "$2 in ${1##*/}" "$(site_sum "$1" "$2")" "$3 $4"
 }
 
-# as_expected FILE TRUTH: every `expect FUNCTION COUNT BYTES [or COUNT BYTES]` of a workload's output; with
-# COMM set, in the processes of this name.
+# as_expected FILE TRUTH [WHAT]: every `expect FUNCTION COUNT BYTES [or COUNT BYTES]` of a workload's output;
+# with WHAT (live, freed, exit) every `WHAT FUNCTION COUNT BYTES`. With COMM set, in the processes of this name.
 as_expected() {
-	local sites
+	local sites what=${3:-alloc}
 	sites=$(
-		ask "$1" 'sites($comm)' --arg comm "${COMM:-}"
-		echo "total $(total "$1")"
+		ask "$1" 'sites($comm; $what)' --arg comm "${COMM:-}" --arg what "$what"
+		echo "total $(total "$1" "$what")"
 	)
-	awk '
+	awk -v word="${3:-expect}" '
 		NR == FNR { is[$1] = $2 " " $3; next }
-		$1 != "expect" { next }
+		$1 != word { next }
 		{ seen++; have = $2 in is ? is[$2] : "0 0" }
 		have != $3 " " $4 && !($5 == "or" && have == $6 " " $7) {
 			print $2 ": is " have ", not " $3 " " $4
@@ -237,11 +244,11 @@ as_expected() {
 		}
 		END {
 			if (!seen)
-				print "the workload said nothing to expect"
+				print "the workload said nothing to " word
 			exit bad || !seen
 		}' <(echo "$sites") "$2" >"$TMP/unexpected" || {
 		show "$TMP/unexpected"
-		fail "${1##*/} is not what ${2##*/} says"
+		fail "$what in ${1##*/} is not what ${2##*/} says"
 	}
 }
 

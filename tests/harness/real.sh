@@ -21,6 +21,7 @@ mkdir "$TMP/dir"
 cd "$TMP/dir"
 RUNS_ENV=(PATH=/usr/bin:/bin LC_ALL=C "PWD=$TMP/dir" "TMPDIR=$TMP/dir" HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1
 	PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1 PERL_HASH_SEED=0 "COUNT_FILE=$TMP/count")
+SNOOP_WITH=()
 AS_VALGRIND=(LD_LIBRARY_PATH=/usr/lib/debug GLIBCPP_FORCE_NEW=1 GLIBCXX_FORCE_NEW=1)
 
 padded() { # LIBRARY: its path, as long as valgrind's LD_PRELOAD
@@ -40,10 +41,10 @@ by_counting() { # COMMAND...: "COUNT BYTES"
 	od -An -t u8 -N 16 -w16 "$TMP/count" | xargs
 }
 
-by_snoop() { # COMMAND...: "COUNT BYTES"; the profile stays in $TMP/real.json
+by_snoop() { # COMMAND...: "COUNT BYTES"; the profile stays in $TMP/real.json. SNOOP_WITH are more options
 	truncate -s 24 "$TMP/count"
 	setarch -R env -i "${RUNS_ENV[@]}" "${AS_VALGRIND[@]}" LD_PRELOAD="$(padded "$MADE/idle_lib.so")" \
-		"$SNOOP" -f json -o "$TMP/real.json" -q -- "$@" </dev/null >/dev/null 2>&1 ||
+		"$SNOOP" -f json -o "$TMP/real.json" -q "${SNOOP_WITH[@]}" -- "$@" </dev/null >/dev/null 2>&1 ||
 		fail "'$*' fails with status $? when traced"
 	sound "$TMP/real.json"
 	losses_are_zero "$TMP/real.json"
@@ -75,4 +76,16 @@ agree_valgrind() { # COMMAND...
 	command -v valgrind >/dev/null || return 0
 	usage=$(by_valgrind "$@")
 	is_same "'$1', traced and counted (the other is valgrind)" "$COUNTED" "$usage"
+}
+
+# agree_live COMMAND...: allocations, and blocks and bytes "in use at exit" to valgrind (definitely, indirectly,
+# possibly lost and still reachable together).
+agree_live() {
+	local usage in_use
+	SNOOP_WITH=(-l)
+	usage=$(by_valgrind "$@")
+	in_use=$(sed -nE 's/.*in use at exit: ([0-9,]+) bytes in ([0-9,]+) blocks/\2 \1/p' "$TMP/valgrind" | tr -d ,)
+	is_same "'$1', traced (the other is valgrind)" "$(by_snoop "$@")" "$usage"
+	is_same "'$1', live at exit (the other is valgrind)" "$(total "$TMP/real.json" live)" "$in_use"
+	echo "$1: $usage, live $in_use"
 }

@@ -38,7 +38,7 @@ static void put_option(const struct opt_row *row)
 	if (row->arg)
 		printf(" \\fI%s\\fR", row->arg);
 	putchar('\n');
-	help__describe(row, "; ", stdout);
+	help__describe(row, "\n", stdout);
 	putchar('\n');
 }
 

@@ -26,7 +26,8 @@ static void rows_make_sense(void)
 		CHECK((row->role == ROLE_ALLOC) == !row->ptr_arg);
 		CHECK(!row->cxx_new == (strncmp(row->symbol, "_Z", 2) != 0));
 		for (size_t a = 0; a < ARRAY_SIZE(args); a++) {
-			CHECK(args[a] <= 6);
+			CHECK(args[a] <= 6 || (!a && args[a] == CATALOG_ARG_GO &&
+					       !strncmp(row->symbol, "runtime.mallocgc", 16)));
 			for (size_t b = a + 1; b < ARRAY_SIZE(args); b++)
 				CHECK(!args[a] || args[a] != args[b]);
 		}
@@ -104,7 +105,61 @@ static void argument_positions(void)
 	check_row("rpaligned_realloc", ROLE_REALLOC, 3, 0, 1, 2, 0);
 	check_row("rpaligned_calloc", ROLE_ALLOC, 3, 2, 0, 1, 0);
 	check_row("GC_calloc_explicitly_typed", ROLE_ALLOC, 2, 1, 0, 0, 0);
+	check_row("runtime.mallocgc", ROLE_ALLOC, CATALOG_ARG_GO, 0, 0, 0, 0);
 	check_row("_ZnamSt11align_val_tRKSt9nothrow_t", ROLE_ALLOC, 1, 0, 0, 2, 0);
+}
+
+/* Whose blocks end unseen: nobody calls GC_free() for them, and Go has no free. */
+static void collected(void)
+{
+	static const struct {
+		const char *symbol;
+		bool collected;
+	} rows[] = {
+		{ "GC_malloc", true },
+		{ "GC_malloc_atomic", true },
+		{ "GC_realloc", true },
+		{ "GC_debug_malloc", true },
+		{ "GC_malloc_uncollectable", false },
+		{ "GC_malloc_atomic_uncollectable", false },
+		{ "GC_debug_malloc_uncollectable", false },
+		{ "GC_free", false },
+		{ "runtime.mallocgc", true },
+		{ "runtime.mallocgcTinySC2", true },
+		{ "runtime.mallocgcSmallScanNoHeaderSC26", true },
+		{ "malloc", false },
+		{ "_Znwm", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct catalog_row *row = catalog__find(rows[i].symbol);
+
+		CHECK(row && row->collected == rows[i].collected);
+	}
+}
+
+/* Only the C++ functions that don't promise otherwise in their names leave by an exception. */
+static void who_throws(void)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < catalog_cnt; i++) {
+		const struct catalog_row *row = &catalog[i];
+
+		cnt += row->throws;
+		CHECK(!row->throws || row->role != ROLE_FREE);
+		CHECK(!row->throws || !strstr(row->symbol, "othrow"));
+		CHECK(!row->throws || strstr(row->symbol, "new") || strstr(row->symbol, "New") ||
+		      row->cxx_new);
+		if (row->cxx_new && row->role != ROLE_FREE)
+			CHECK(row->throws == !strstr(row->symbol, "nothrow"));
+	}
+	CHECK_EQ(cnt, 2 * 4 + 2 * 2 + 2 * 2 + 3 * 4 + 7); /* _Zn, tc_, TCMalloc, sized, mi_ */
+	CHECK(!catalog__find("tc_malloc_skip_new_handler")->throws);
+	CHECK(catalog__find("mi_new_reallocn")->throws);
+	CHECK(catalog__find("tc_newarray_aligned")->throws);
+	CHECK(catalog__find("TCMallocInternalNewAligned")->throws);
+	CHECK(catalog__find("size_returning_operator_new_aligned_hot_cold")->throws);
 }
 
 /* What c++filt reads in the C++ names must agree with the row. */
@@ -142,6 +197,8 @@ int main(void)
 	rows_make_sense();
 	false_friends();
 	argument_positions();
+	collected();
+	who_throws();
 	mangled_names();
 	return check__done();
 }

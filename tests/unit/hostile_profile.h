@@ -58,6 +58,14 @@ static inline struct allocsnoop_sample *add_row(struct allocsnoop_profile *p, u3
 	return &p->samples.v[p->samples.cnt - 1];
 }
 
+static inline struct allocsnoop_process *add_process(struct allocsnoop_profile *p, u32 pid,
+						     const char *comm, const char *exe)
+{
+	must(profile__add_process(
+		p, &(struct allocsnoop_process){ .pid = pid, .comm = comm, .exe = exe }));
+	return &p->processes.v[p->processes.cnt - 1];
+}
+
 static inline void end_row(struct allocsnoop_sample *s, enum allocsnoop_end end)
 {
 	s->end = end;
@@ -128,11 +136,9 @@ static inline struct allocsnoop_profile *hostile_profile(void)
 
 	add_hostile_rows(p);
 	add_plain_rows(p);
-	must(profile__add_process(
-		p, &(struct allocsnoop_process){ 10, HOSTILE_COMM, "/opt/\n", true }));
-	must(profile__add_process(p,
-				  &(struct allocsnoop_process){ 12, "rec", "/opt/prog", false }));
-	must(profile__add_process(p, &(struct allocsnoop_process){ 13, "", "", false }));
+	add_process(p, 10, HOSTILE_COMM, "/opt/\n")->exited = true;
+	add_process(p, 12, "rec", "/opt/prog");
+	add_process(p, 13, "", "");
 	p->info.target = arena__intern(&p->arena, "every\x1b process");
 	p->info.duration_ns = 12345678901;
 	p->info.events = 26;

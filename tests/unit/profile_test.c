@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "check.h"
-#include "hostile_profile.h"
+#include "live_profile.h"
 
 static void test_end_names(void)
 {
@@ -34,7 +34,7 @@ static void test_build(void)
 	CHECK_STR(p->samples.v[p->samples.cnt - 1].comm, "gone");
 	profile__finish(p);
 	CHECK(p->info.alloc_bytes == UINT64_MAX); /* not wrapped */
-	CHECK(profile__total(p, ALLOCSNOOP_ALLOC_COUNT) == 26);
+	CHECK_EQ(p->info.alloc_count, 26);
 	profile__free(p);
 	profile__free(NULL);
 }
@@ -288,6 +288,194 @@ static void test_sums(void)
 	profile__free(p);
 }
 
+/* ---- mode live ---- */
+
+/* Every number of a row differs from every other, so that none can stand in for another. */
+static struct allocsnoop_profile *random_live_profile(void)
+{
+	struct allocsnoop_profile *p = random_profile(400, 50);
+	u64 seed = 2;
+
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		struct allocsnoop_sample *s = &p->samples.v[i];
+		struct allocsnoop_lifetimes *l = arena__alloc(&p->arena, sizeof(*l));
+		u64 *const numbers[] = {
+			&s->live_count,	     &s->live_bytes,	  &s->freed_count,
+			&s->freed_bytes,     &s->exit_count,	  &s->exit_bytes,
+			&s->untracked_count, &s->untracked_bytes, &s->temporary_count,
+			&s->peak_count,	     &s->peak_bytes,
+		};
+
+		for (size_t k = 0; k < ARRAY_SIZE(numbers); k++)
+			*numbers[k] = random_u64(&seed) % 1000;
+		s->grown_count = (s64)(random_u64(&seed) % 1000) - 500;
+		s->grown_bytes = (s64)(random_u64(&seed) % 100000) - 50000;
+		s->live_count_var = (double)(random_u64(&seed) % 1000);
+		s->live_bytes_var = (double)(random_u64(&seed) % 1000);
+		s->freed_mean_ns = (double)(random_u64(&seed) % 1000000);
+		s->live_mean_ns = (double)(random_u64(&seed) % 1000000);
+		s->collected = random_u64(&seed) % 4 == 0;
+		for (size_t k = 0; k < ALLOCSNOOP_LIFE_CLASSES; k++) {
+			l->freed[k] = random_u64(&seed) % 100;
+			l->live[k] = random_u64(&seed) % 100;
+		}
+		s->lifetimes = l;
+	}
+	profile__finish(p);
+	return p;
+}
+
+#define CHECK_SUM(member)                                                                   \
+	do {                                                                                \
+		double sum = 0;                                                             \
+		for (size_t i = 0; i < p->samples.cnt; i++)                                 \
+			sum += is_part(&p->samples.v[i], row) ? p->samples.v[i].member : 0; \
+		CHECK((double)row->member == sum);                                          \
+	} while (0)
+
+static bool is_part(const struct allocsnoop_sample *s, const struct allocsnoop_sample *row)
+{
+	return !strcmp(s->comm, row->comm) && s->stack_id == row->stack_id &&
+	       s->collected == row->collected;
+}
+
+static void check_live_sums(const struct allocsnoop_profile *p, const struct allocsnoop_sample *row)
+{
+	CHECK_SUM(live_count);
+	CHECK_SUM(live_bytes);
+	CHECK_SUM(live_count_var);
+	CHECK_SUM(live_bytes_var);
+	CHECK_SUM(freed_count);
+	CHECK_SUM(freed_bytes);
+	CHECK_SUM(exit_count);
+	CHECK_SUM(exit_bytes);
+	CHECK_SUM(untracked_count);
+	CHECK_SUM(untracked_bytes);
+	CHECK_SUM(temporary_count);
+	CHECK_SUM(peak_count);
+	CHECK_SUM(peak_bytes);
+	CHECK_SUM(grown_count);
+	CHECK_SUM(grown_bytes);
+	for (size_t k = 0; k < ALLOCSNOOP_LIFE_CLASSES; k++) {
+		CHECK_SUM(lifetimes->freed[k]);
+		CHECK_SUM(lifetimes->live[k]);
+	}
+}
+
+/* A mean lifetime is the sum of all lifetimes through the number of blocks. */
+static void check_live_means(const struct allocsnoop_profile *p,
+			     const struct allocsnoop_sample *row)
+{
+	double freed_ns = 0, live_ns = 0;
+
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		const struct allocsnoop_sample *s = &p->samples.v[i];
+
+		if (!is_part(s, row))
+			continue;
+		freed_ns += s->freed_mean_ns * (double)s->freed_count;
+		live_ns += s->live_mean_ns * (double)s->live_count;
+	}
+	CHECK(fabs(row->freed_mean_ns * (double)row->freed_count - freed_ns) <= freed_ns * 1e-9);
+	CHECK(fabs(row->live_mean_ns * (double)row->live_count - live_ns) <= live_ns * 1e-9);
+}
+
+static void test_live_sums(void)
+{
+	struct allocsnoop_profile *p = random_live_profile();
+	struct allocsnoop_profile *g = profile__group(p, ALLOCSNOOP_BY_STACK);
+	double live_var = 0;
+	s64 grown = 0;
+	u64 exits = 0;
+
+	for (size_t i = 0; i < g->samples.cnt; i++) {
+		check_live_sums(p, &g->samples.v[i]);
+		check_live_means(p, &g->samples.v[i]);
+	}
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		exits += p->samples.v[i].exit_bytes;
+		grown += p->samples.v[i].grown_bytes;
+		live_var += p->samples.v[i].live_bytes_var;
+	}
+	CHECK_EQ(p->info.exit_bytes, exits);
+	CHECK_EQ(p->info.grown_bytes, grown);
+	CHECK(fabs(p->info.live_bytes_se - sqrt(live_var)) < 1e-9);
+	CHECK(p->samples.v[0].lifetimes->freed[0] < 100); /* a view leaves the profile alone */
+	exits = g->samples.v[0].lifetimes->freed[0];
+	profile__free(p);
+	CHECK_EQ(g->samples.v[0].lifetimes->freed[0], exits); /* nothing shared with p */
+	profile__free(g);
+}
+
+/* Garbage collectors' blocks stay apart, whatever the rows are summed by. */
+static void test_collected_apart(void)
+{
+	struct allocsnoop_profile *p = live_profile(), *g;
+
+	for (int by = ALLOCSNOOP_BY_STACK; by <= ALLOCSNOOP_BY_SIZE + 1; by++) {
+		size_t found = 0;
+
+		g = by > ALLOCSNOOP_BY_SIZE ? profile__sum_processes(p) : profile__group(p, by);
+		for (size_t i = 0; i < g->samples.cnt; i++) {
+			if (!g->samples.v[i].collected)
+				continue;
+			found++;
+			CHECK_EQ(g->samples.v[i].untracked_count, 5000);
+			CHECK_EQ(g->samples.v[i].live_count, 0);
+		}
+		CHECK_EQ(found, 1);
+		profile__free(g);
+	}
+	profile__free(p);
+}
+
+/* Means of nothing, and sums that reach the ends of 63 bits. */
+static void test_live_ends(void)
+{
+	struct allocsnoop_sample to = { .freed_mean_ns = 7, .freed_count = 1 };
+	struct allocsnoop_sample s = { .live_count = UINT64_MAX,
+				       .live_mean_ns = 5,
+				       .grown_bytes = INT64_MIN,
+				       .grown_count = INT64_MAX };
+
+	sample__add(&to, &s);
+	CHECK(to.freed_mean_ns == 7 && to.live_mean_ns == 5);
+	sample__add(&to, &s);
+	CHECK(to.live_mean_ns == 5);
+	CHECK(to.grown_bytes == INT64_MIN && to.grown_count == INT64_MAX);
+	CHECK(to.live_count == UINT64_MAX);
+	CHECK_EQ(sample__value(&to, ALLOCSNOOP_GROWN_BYTES), 0); /* what shrank */
+}
+
+static u64 untracked(const struct allocsnoop_sample *s, const void *arg)
+{
+	CHECK(!strcmp(arg, "arg"));
+	return s->untracked_count;
+}
+
+static void test_rank(void)
+{
+	struct allocsnoop_profile *p = live_profile();
+	const struct allocsnoop_process **processes;
+	const struct allocsnoop_sample **rows;
+	size_t cnt;
+
+	CHECK_EQ(profile__rank(p, untracked, "arg", &rows, &cnt), 0);
+	CHECK_EQ(cnt, 2);
+	CHECK_EQ(rows[0]->untracked_count, 5000);
+	CHECK_EQ(rows[1]->untracked_count, 7);
+	free(rows);
+	p->samples.v[2].untracked_count = 7; /* ties stay in the profile's order */
+	CHECK_EQ(profile__rank(p, untracked, "arg", &rows, &cnt), 0);
+	CHECK(cnt == 3 && rows[1] == &p->samples.v[2] && rows[2] == &p->samples.v[5]);
+	free(rows);
+	CHECK_EQ(profile__rank_processes(p, &processes, &cnt), 0);
+	CHECK_EQ(cnt, 4); /* not the idle one */
+	CHECK(processes[0]->pid == 20 && processes[1]->pid == 21 && processes[3]->pid == 22);
+	free(processes);
+	profile__free(p);
+}
+
 /* Enough rows that a quadratic way of grouping would be felt. */
 static void test_many(void)
 {
@@ -307,9 +495,9 @@ static void test_many(void)
 
 static void test_sort(void)
 {
-	struct allocsnoop_profile *p = random_profile(500, 500);
+	struct allocsnoop_profile *p = random_live_profile();
 
-	for (int value = ALLOCSNOOP_ALLOC_BYTES; value <= ALLOCSNOOP_LIVE_COUNT; value++) {
+	for (int value = ALLOCSNOOP_ALLOC_BYTES; value <= ALLOCSNOOP_TEMPORARY_COUNT; value++) {
 		profile__sort(p, value);
 		for (size_t i = 1; i < p->samples.cnt; i++)
 			CHECK(sample__value(&p->samples.v[i - 1], value) >=
@@ -346,6 +534,10 @@ int main(void)
 	test_by_function();
 	test_by_size();
 	test_sums();
+	test_live_sums();
+	test_collected_apart();
+	test_live_ends();
+	test_rank();
 	test_many();
 	test_sort();
 	test_sort_ties();

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "check.h"
-#include "hostile_profile.h"
+#include "live_profile.h"
 #include "report/writer.h"
 
 struct report {
@@ -24,21 +24,25 @@ struct report {
 };
 
 /* As the library does it: group, sort, write. */
-static struct report write_report(const struct allocsnoop_profile *p, const char *format,
-				  enum allocsnoop_by by, enum allocsnoop_value value, u32 top)
+static struct report write_with(const struct allocsnoop_profile *p,
+				struct allocsnoop_report_opts opts)
 {
-	const struct allocsnoop_report_opts opts = {
-		.sz = sizeof(opts), .value = value, .by = by, .top = top
-	};
-	struct allocsnoop_profile *g = profile__group(p, by);
+	struct allocsnoop_profile *g = profile__group(p, opts.by);
 	struct report r = { 0 };
 	FILE *out = open_memstream(&r.text, &r.size);
 
-	profile__sort(g, value);
-	CHECK_EQ(writer__find(format)->write(g, &opts, out), 0);
+	profile__sort(g, opts.value);
+	CHECK_EQ(writer__find(opts.format)->write(g, &opts, out), 0);
 	fclose(out);
 	profile__free(g);
 	return r;
+}
+
+static struct report write_report(const struct allocsnoop_profile *p, const char *format,
+				  enum allocsnoop_by by, enum allocsnoop_value value, u32 top)
+{
+	return write_with(p, (struct allocsnoop_report_opts){
+				     .format = format, .value = value, .by = by, .top = top });
 }
 
 /* ---- golden files ---- */
@@ -203,19 +207,122 @@ static void test_recursion(void)
 	profile__free(p);
 }
 
+/* ---- mode live ---- */
+
+static const struct {
+	struct allocsnoop_report_opts opts;
+	const char *golden;
+} live_reports[] = {
+	{ { .format = "text", .value = ALLOCSNOOP_LIVE_BYTES }, "live.txt" },
+	{ { .format = "text", .value = ALLOCSNOOP_PEAK_BYTES, .top = 2 }, "live_peak.txt" },
+	{ { .format = "text", .value = ALLOCSNOOP_GROWN_BYTES, .by = ALLOCSNOOP_BY_FUNCTION },
+	  "live_grown.txt" },
+	{ { .format = "text", .value = ALLOCSNOOP_TEMPORARY_COUNT, .by = ALLOCSNOOP_BY_FILE },
+	  "live_temporary.txt" },
+	{ { .format = "text", .value = ALLOCSNOOP_ALLOC_BYTES, .by = ALLOCSNOOP_BY_PROCESS },
+	  "live_process.txt" },
+	{ { .format = "text", .value = ALLOCSNOOP_LIVE_COUNT, .by = ALLOCSNOOP_BY_SIZE },
+	  "live_size.txt" },
+	{ { .format = "json", .value = ALLOCSNOOP_LIVE_BYTES }, "live.json" },
+	{ { .format = "folded", .value = ALLOCSNOOP_LIVE_BYTES }, "live.folded" },
+	{ { .format = "folded", .value = ALLOCSNOOP_PEAK_BYTES }, "live_peak.folded" },
+	{ { .format = "folded", .value = ALLOCSNOOP_GROWN_BYTES }, "live_grown.folded" },
+	{ { .format = "folded", .value = ALLOCSNOOP_TEMPORARY_COUNT }, "live_temporary.folded" },
+};
+
+static void check_live_report(const struct allocsnoop_profile *p,
+			      struct allocsnoop_report_opts opts, const char *golden)
+{
+	struct report r = write_with(p, opts);
+
+	check_utf8(&r);
+	check_printable(&r);
+	check_golden(golden, &r);
+	free(r.text);
+}
+
 static void test_live(void)
 {
-	struct allocsnoop_profile *p = hostile_profile();
+	struct allocsnoop_profile *p = live_profile();
+
+	for (size_t i = 0; i < ARRAY_SIZE(live_reports); i++)
+		check_live_report(p, live_reports[i].opts, live_reports[i].golden);
+	profile__free(p);
+	p = sampled_live_profile();
+	check_live_report(p, live_reports[0].opts, "live_sampled.txt");
+	check_live_report(p, live_reports[6].opts, "live_sampled.json");
+	profile__free(p);
+}
+
+/* What lies between the line that begins with `from` and the next empty line before a title. */
+static char *section(const struct report *r, const char *from)
+{
+	char *start = strstr(r->text, from), *end = start;
+
+	while (end && (end = strchr(end, '\n')) && !(end[1] == '\n' && end[2] != ' '))
+		end++;
+	return start && end ? strndup(start, end - start) : strdup("");
+}
+
+/* Nothing is taken for a leak that is none. */
+static void test_no_false_leaks(void)
+{
+	static const char *const innocent[] = { "format", "table_new", "late", "GC_malloc" };
+	struct allocsnoop_profile *p = live_profile();
+	struct report r = write_with(p, live_reports[0].opts);
+	char *live = section(&r, "\nstacks by live bytes"), *at_exit;
+
+	CHECK(strstr(live, "remember") && strstr(live, "cache_fill"));
+	for (size_t i = 0; i < ARRAY_SIZE(innocent); i++)
+		CHECK(!strstr(live, innocent[i]));
+	at_exit = section(&r, "\nstacks by bytes not freed before exit");
+	CHECK(strstr(at_exit, "table_new") && strstr(at_exit, "late"));
+	CHECK(!strstr(at_exit, "remember"));
+	free(live);
+	free(at_exit);
+	free(r.text);
+	profile__free(p);
+}
+
+/* Without any live block, peak, growth or exit there is no section, and no division by zero. */
+static void test_nothing_live(void)
+{
+	struct allocsnoop_profile *p = profile__new();
+	const struct allocsnoop_frame *m = frame(p, "malloc", "libc.so.6", 1);
 	struct report r;
 
 	p->info.mode = "live";
+	add_fate(p, (struct fate){ .pid = 1, .comm = "x", .size = 8, .freed = 5 }, FRAMES(m));
+	profile__finish(p);
+	r = write_with(p, live_reports[0].opts);
+	CHECK(strstr(r.text, "\nstacks by live bytes: none\n  1 more rows not shown: 40 B in 5"));
+	CHECK(!strstr(r.text, "not freed") && !strstr(r.text, "growth") && !strstr(r.text, "peak"));
+	CHECK(!strstr(r.text, "processes by live bytes"));
+	free(r.text);
+	profile__free(p);
+}
+
+/* A hostile profile has the same numbers as a tame one. */
+static void test_live_hostile(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+	struct allocsnoop_lifetimes ends = { .freed = { 2, [47] = 2 }, .live = { [47] = 9 } };
+	struct report r;
+
+	p->info.mode = "live";
+	p->samples.v[0].lifetimes = &ends;
 	for (size_t i = 0; i < p->samples.cnt; i++) {
 		p->samples.v[i].live_count = i;
 		p->samples.v[i].live_bytes = i * 1000;
+		p->samples.v[i].grown_bytes = i % 2 ? INT64_MAX : INT64_MIN;
 	}
+	p->info.grown = true;
 	profile__finish(p);
 	r = write_report(p, "text", ALLOCSNOOP_BY_STACK, ALLOCSNOOP_LIVE_BYTES, 3);
-	check_golden("live.txt", &r);
+	check_printable(&r);
+	check_golden("live_hostile.txt", &r);
+	CHECK(strstr(r.text, "of freed blocks: 50.0 % < 1.0 us, the rest >= 9.8 h\n"));
+	CHECK(strstr(r.text, "of blocks not freed: all >= 9.8 h\n"));
 	free(r.text);
 	r = write_report(p, "folded", ALLOCSNOOP_BY_STACK, ALLOCSNOOP_LIVE_COUNT, 0);
 	CHECK(strstr(r.text, "main;deep_rec;deep_rec;deep_rec;deep_rec;malloc 2\n"));
@@ -351,6 +458,51 @@ static void test_json(void)
 	profile__free(p);
 }
 
+/* Every block is in one of four places, in each row and in all; and processes are what rows are. */
+static void check_live_json_values(const char *path)
+{
+	check_jq(path,
+		 "[.totals, .stacks[] | .alloc_count == .live_count + .freed_count + .exit_count + "
+		 ".untracked_count and .alloc_bytes == .live_bytes + .freed_bytes + .exit_bytes + "
+		 ".untracked_bytes] | all, length",
+		 "true\n8");
+	check_jq(
+		path,
+		"(.totals | keys - [\"alloc_count_se\", \"alloc_bytes_se\", \"live_count_se\", "
+		"\"live_bytes_se\", \"failed_count\", \"unknown_frees\", \"older_ns\", \"old_ns\", "
+		"\"grown\"]) as $keys | . as $all | [$keys[] | . as $key | "
+		"([$all.stacks[][$key]] | add) == $all.totals[$key]] | all, length",
+		"true\n14");
+	check_jq(path,
+		 "[.stacks[] | ([.lifetimes[][1]] | add // 0) == .freed_count and "
+		 "([.lifetimes[][2]] | add // 0) == .live_count] | all",
+		 "true");
+	check_jq(path, "[.stacks[] | select(.collected) | .allocator, .live_count]",
+		 "[\"GC_malloc\",0]");
+	check_jq(path, "([.processes[].peak_bytes] | add) - ([.stacks[].peak_bytes] | add)", "0");
+	check_jq(path, ".stacks[0] | [.grown_bytes, .freed_mean_ns, .live_mean_ns, .lifetimes]",
+		 "[122880,5000,50000000000,[[12,1000,0],[35,0,3000],[36,0,1000]]]");
+	check_jq(path, "[.processes[0] | .live_count, .peak_ns, .rss_anon, .unknown_frees]",
+		 "[3016,7300000000,41943040,12]");
+}
+
+static void test_live_json(void)
+{
+	struct allocsnoop_profile *p = live_profile();
+	struct report r = write_with(p, (struct allocsnoop_report_opts){
+						.format = "json", .value = ALLOCSNOOP_LIVE_BYTES });
+	char path[] = "/tmp/allocsnoop-report-XXXXXX";
+	int fd = mkstemp(path);
+
+	if (fd >= 0)
+		close(fd);
+	write_file(path, &r);
+	check_live_json_values(path);
+	unlink(path);
+	free(r.text);
+	profile__free(p);
+}
+
 static void test_json_reals(void)
 {
 	struct allocsnoop_profile *p = sampled_profile();
@@ -444,14 +596,19 @@ int main(void)
 	test_top();
 	test_recursion();
 	test_live();
+	test_no_false_leaks();
+	test_nothing_live();
+	test_live_hostile();
 	test_folded();
 	test_json_reals();
 	test_full_disk();
 	test_locale();
-	if (have_jq())
+	if (have_jq()) {
 		test_json();
-	else
+		test_live_json();
+	} else {
 		puts("jq is not installed: JSON not checked");
+	}
 	if (!check_failures && !have_jq())
 		return 77;
 	return check__done();

@@ -77,7 +77,7 @@ static void opened__close(struct opened *o)
 }
 
 /* What nm says a name's address is, as a file offset; 0 when there is no such name. */
-static u64 nm_off(struct opened *o, const char *name)
+static inline u64 nm_off(struct opened *o, const char *name)
 {
 	char want[128];
 	size_t len = (size_t)snprintf(want, sizeof(want), " %s", name);
@@ -99,7 +99,7 @@ static u64 nm_off(struct opened *o, const char *name)
 	return 0;
 }
 
-static const struct site *site_of(const struct opened *o, const char *name)
+static inline const struct site *site_of(const struct opened *o, const char *name)
 {
 	for (size_t i = 0; i < o->f.sites.cnt; i++)
 		if (!strcmp(o->f.sites.v[i].symbol, name))

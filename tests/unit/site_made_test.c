@@ -115,6 +115,51 @@ static void probe_places(void)
 	opened__close(&o);
 }
 
+/* Go's prologues: cmd/internal/obj/x86/obj6.go, stacksplit. */
+/* clang-format off */
+static const char go_places[] =
+	".text\n"
+	FUNC("runtime.mallocgc") "cmp 16(%r14), %rsp\njbe 1f\npush %rbp\npop %rbp\nret\n"
+	"1: call more\njmp runtime.mallocgc" END("runtime.mallocgc")
+	/* a larger frame, and the other branch far away */
+	FUNC("runtime.mallocgcTinySC2") "lea -40(%rsp), %r12\ncmp 16(%r14), %r12\njbe 1f\nret\n"
+	".skip 200, 0x90\n1: call more\njmp runtime.mallocgcTinySC2" END("runtime.mallocgcTinySC2")
+	FUNC("runtime.mallocgcSmallNoScanSC9") "lea -0x400(%rsp), %r12\ncmp 16(%r14), %r12\njbe 1f\nret\n"
+	"1: call more\njmp runtime.mallocgcSmallNoScanSC9" END("runtime.mallocgcSmallNoScanSC9")
+	/* Go 1.16: the goroutine comes from thread-local storage, arguments from the stack */
+	FUNC("runtime.mallocgcSmallNoScanSC2") "mov %fs:-8, %rcx\ncmp 16(%rcx), %rsp\njbe 1f\nret\n"
+	"1: call more\njmp runtime.mallocgcSmallNoScanSC2" END("runtime.mallocgcSmallNoScanSC2")
+	/* gccgo: C's convention */
+	FUNC("runtime.mallocgcSmallNoScanSC3") "push %rbp\nmov %rsp, %rbp\npop %rbp\nret" END("runtime.mallocgcSmallNoScanSC3")
+	/* the check without its branch */
+	FUNC("runtime.mallocgcSmallNoScanSC4") "cmp 16(%r14), %rsp\nja 1f\n1: ret" END("runtime.mallocgcSmallNoScanSC4")
+	FUNC("more") "ret" END("more")
+	FUNC("_start") "call runtime.mallocgc\nret" END("_start");
+/* clang-format on */
+
+static void check_go(const struct opened *o, const char *name, u64 delta)
+{
+	const struct site *s = site_of(o, name);
+
+	check_probe(o, name, delta, 0, true, "jbe");
+	CHECK(s && s->stack_check);
+}
+
+static void probe_go(void)
+{
+	struct opened o;
+
+	make("go.s", go_places, "gcc -nostdlib -static -o go go.s");
+	open_made(&o, "go");
+	check_go(&o, "runtime.mallocgc", 4);
+	check_go(&o, "runtime.mallocgcTinySC2", 9);
+	check_go(&o, "runtime.mallocgcSmallNoScanSC9", 12);
+	CHECK_EQ(o.f.sites.cnt, 3);
+	CHECK_EQ(o.f.skipped.cnt, 3);
+	CHECK_STR(o.f.allocator, "Go");
+	opened__close(&o);
+}
+
 static const char pool[] =
 	"#include <stddef.h>\n"
 	"static char heap[1 << 20]; static size_t used;\n"
@@ -410,6 +455,7 @@ int main(void)
 		return 77;
 	}
 	probe_places();
+	probe_go();
 	endbr_and_ranges();
 	versions();
 	prefixes();

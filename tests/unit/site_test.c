@@ -281,8 +281,21 @@ static void no_allocator(void)
 	opened__close(&o);
 }
 
+/* A name of an address that throws makes its site one that throws. */
+static void throwing_sites(void)
+{
+	struct opened o;
+
+	CHECK_EQ(opened__open(&o, LIB "libjemalloc.so.2"), 0);
+	CHECK(site_of(&o, "_Znwm")->throws);
+	CHECK(!site_of(&o, "_ZnwmRKSt9nothrow_t")->throws);
+	CHECK(!site_of(&o, "malloc")->throws);
+	opened__close(&o);
+}
+
 int main(void)
 {
+	throwing_sites();
 	glibc();
 	glibc_inner();
 	jemalloc();

@@ -37,19 +37,21 @@ wait_for() { # FILE WORD: at most 60 s
 	done
 }
 
-by_command() { # NAME WORKLOAD
+by_command() { # NAME WORKLOAD [OPTION]
 	status=0
-	allocsnoop -f json -o "$1.json" -- "/t/$2" </dev/null >"$1.out" 2>"$1.err" || status=$?
+	# shellcheck disable=SC2086
+	allocsnoop -f json -o "$1.json" ${3:-} -- "/t/$2" </dev/null >"$1.out" 2>"$1.err" || status=$?
 	finished "$1" "$status" 0
 }
 
-by_pid() { # NAME WORKLOAD: the workload stands at its gate until its probes are in place
+by_pid() { # NAME WORKLOAD [OPTION]: the workload stands at its gate until its probes are in place
 	status=0
 	mkfifo "$1.gate"
 	GO_FIFO=$1.gate "/t/$2" >"$1.out" </dev/null &
 	target=$!
 	wait_for "$1.out" ready || bad "$1" "the workload does not come to its gate"
-	allocsnoop -f json -o "$1.json" -p "$target" </dev/null >/dev/null 2>"$1.err" &
+	# shellcheck disable=SC2086
+	allocsnoop -f json -o "$1.json" ${3:-} -p "$target" </dev/null >/dev/null 2>"$1.err" &
 	snoop=$!
 	wait_for "$1.err" tracing || bad "$1" "allocsnoop does not begin"
 	echo go 1<>"$1.gate" >&1
@@ -81,7 +83,10 @@ else
 fi
 by_command matrix api_matrix
 by_pid matrix_pid api_matrix
+by_command live api_matrix --live
+by_pid live_pid api_matrix --live
 by_command threads8 threads8
+by_command exceptions bad_allocs_static -l
 unharmed fork /t/launch_tree fork 5
 unharmed vfork /t/launch_tree vfork 5
 unharmed spawn /t/launch_tree spawn 5

@@ -59,6 +59,7 @@ make_initramfs() {
 		[ -x "$WORK/$name" ] || fail "no $WORK/$name: run make tests"
 		add_program "$WORK/$name" "/t/$name"
 	done
+	g++ "${WORK_FLAGS[@]}" -static -o "$ROOT/t/bad_allocs_static" "$SOURCE/bad_allocs.cc"
 	echo root:x:0:0:root:/root:/bin/sh >"$ROOT/etc/passwd"
 	install "$TREE/tests/vm/init" "$ROOT/init"
 	install -m 644 "$TREE/tests/vm/guest.sh" "$ROOT/guest.sh"
@@ -119,10 +120,27 @@ judge_matrix() { # PROFILE TRUTH
 	stack_is "$1" "s_malloc main" 7 707
 }
 
+# Blocks that are still there, and that were freed, of three functions with known books.
+judge_live() { # PROFILE TRUTH
+	judge_matrix "$1" "$2"
+	is_same "live blocks" "$(jq -c '[.stacks[] | select(any(.frames[]; .function == ("s_malloc", "s_realloc_chain", "s_realloc_fail")))]
+		| [map(.alloc_count), map(.freed_count), map(.live_count), map(.live_bytes)] | map(add)' "$1")" '[12,6,6,890]'
+}
+
 judge_threads() {
 	sound "$1"
 	site_is "$1" thread_work 400000 1600000
 	is_same "stacks" "$(ask "$1" 'at_site("thread_work") | length')" 1
+	losses_are_zero "$1"
+}
+
+# Without sessions: every return is probed, and the exits of operator new.
+judge_exceptions() { # PROFILE TRUTH
+	sound "$1"
+	as_expected "$1" "$2"
+	is_same "live blocks of x_new" "live x_new $(ask "$1" 'at_site("x_new") |
+		"\(map(.live_count) | add) \(map(.live_bytes) | add)"')" "$(grep "^live x_new" "$2")"
+	is_same "failed calls" "caught $(ask "$1" .totals.failed_count)" "$(grep caught "$2")"
 	losses_are_zero "$1"
 }
 
@@ -142,5 +160,8 @@ echo "kernel $(sed -n 's/^VM kernel //p' "$TMP/serial")"
 guest_said
 judge matrix judge_matrix "$TMP/files/matrix.json" "$TMP/files/matrix.out"
 judge matrix-pid judge_matrix "$TMP/files/matrix_pid.json" "$TMP/files/matrix_pid.out"
+judge live judge_live "$TMP/files/live.json" "$TMP/files/live.out"
+judge live-pid judge_live "$TMP/files/live_pid.json" "$TMP/files/live_pid.out"
+judge exceptions judge_exceptions "$TMP/files/exceptions.json" "$TMP/files/exceptions.out"
 judge threads8 judge_threads "$TMP/files/threads8.json"
 [ "$failures" = 0 ] || fail "$failures checks failed; the guest's console is in $LOG"

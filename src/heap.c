@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The live members of a profile: what is still there, how old it is, how it got there. */
+#include <errno.h>
+#include <math.h>
+
+#include "making.h"
+#include "proc/task.h"
+
+#define TICKS_NS                                                                         \
+	10000000ull /* of /proc/PID/stat: USER_HZ is 100 on every architecture we run on \
+		     */
+
+/* A process image: what execve(2) ends. */
+struct image {
+	bool over; /* the kernel has taken back what it had */
+	u64 live_count;
+	u64 live_bytes;
+};
+
+bool proc__exited(const struct recorded_proc *proc)
+{
+	struct proc_task t;
+
+	return proc_task__read(proc->pid, &t) || t.state == 'Z' ||
+	       t.start_ticks != proc->start_boottime / TICKS_NS;
+}
+
+static u64 proc__key(const struct recorded_proc *proc)
+{
+	return map__mix(proc->pid, proc->start_boottime);
+}
+
+/* The newest image of each process. */
+static int newest__find(const struct record *r, struct map *newest)
+{
+	u64 key, val, known;
+	int err = 0;
+
+	for (size_t i = 0; !err && map__next(&r->procs, &i, &key, &val);) {
+		const struct recorded_proc *proc = (void *)(uintptr_t)val;
+
+		if (map__get(newest, proc__key(proc), &known))
+			known = MAX(known, proc->exec_id);
+		else
+			known = proc->exec_id;
+		err = map__put(newest, proc__key(proc), known);
+	}
+	return err;
+}
+
+/* What a target that the caller named had at its end stays live: the recording ends with it. */
+static bool proc__is_over(const struct making *m, const struct recorded_proc *proc, u64 newest)
+{
+	return proc->exec_id != newest || (!session__names(m->s, proc->pid) && proc__exited(proc));
+}
+
+static int making__images(struct making *m)
+{
+	struct map newest = {};
+	int err = newest__find(&m->s->record, &newest);
+	u64 key, val, exec_id;
+
+	for (size_t i = 0; !err && map__next(&m->s->record.procs, &i, &key, &val);) {
+		const struct recorded_proc *proc = (void *)(uintptr_t)val;
+		struct image *image = arena__alloc(&m->p->arena, sizeof(*image));
+
+		if (!image || !map__get(&newest, proc__key(proc), &exec_id)) {
+			err = -ENOMEM;
+			break;
+		}
+		*image = (struct image){ .over = proc__is_over(m, proc, exec_id) };
+		err = map__put(&m->images, proc->proc, (uintptr_t)image);
+	}
+	map__free(&newest);
+	return err;
+}
+
+static struct image *making__image(const struct making *m, u64 proc)
+{
+	u64 val;
+
+	return map__get(&m->images, proc, &val) ? (void *)(uintptr_t)val : NULL;
+}
+
+/* ---- one row ---- */
+
+/* What n kept ones of the row stand for. */
+static u64 scaled(double p, u64 n)
+{
+	return p < 1 ? (u64)llround((double)n / p) : n;
+}
+
+static int sample__lifetimes(struct making *m, const struct live_row *r, double p, bool over,
+			     struct allocsnoop_sample *out)
+{
+	struct allocsnoop_lifetimes *l = arena__alloc(&m->p->arena, sizeof(*l));
+
+	_Static_assert(ALLOCSNOOP_LIFE_CLASSES == AS_LIFE_CLASSES, "the same classes");
+	if (!l)
+		return -ENOMEM;
+	for (size_t i = 0; i < AS_LIFE_CLASSES; i++) {
+		l->freed[i] = scaled(p, r->sums.life[i]);
+		l->live[i] = over ? 0 : scaled(p, r->ages[i]);
+	}
+	out->lifetimes = l;
+	if (r->sums.freed_cnt)
+		out->freed_mean_ns = (double)r->sums.life_ns / (double)r->sums.freed_cnt;
+	if (over)
+		return 0;
+	out->old_count = scaled(p, r->old_cnt);
+	out->old_bytes = scaled(p, r->old_bytes);
+	if (r->older_cnt)
+		out->live_mean_ns = (double)r->age_ns / (double)r->older_cnt;
+	return 0;
+}
+
+/* What counts as live: all, or what is old enough; nothing when the image is over. */
+static void row__live(const struct making *m, const struct live_row *r, bool over, u64 *cnt,
+		      u64 *bytes)
+{
+	*cnt = over ? 0 : m->s->older_ns ? r->older_cnt : live_row__cnt(r);
+	*bytes = over ? 0 : m->s->older_ns ? r->older_bytes : live_row__bytes(r);
+}
+
+static void sample__peak(const struct live_row *r, const struct as_heap *heap,
+			 struct allocsnoop_sample *out)
+{
+	/* Unchanged since the peak: what is live now was live then. */
+	bool unchanged = r->sums.peak_id != heap->peak_id;
+
+	out->peak_count = unchanged ? live_row__cnt(r) : r->sums.peak_cnt;
+	out->peak_bytes = unchanged ? live_row__bytes(r) : r->sums.peak_bytes;
+}
+
+static void sample__grown(const struct session *s, size_t at, struct allocsnoop_sample *out)
+{
+	if (!s->has_before)
+		return;
+	out->grown_count = out->live_count;
+	out->grown_bytes = out->live_bytes;
+	if (at < s->before.cnt) {
+		out->grown_count -= s->before.v[at].cnt;
+		out->grown_bytes -= s->before.v[at].bytes;
+	}
+}
+
+int sample__live(struct making *m, size_t at, const struct recorded_proc *proc,
+		 struct allocsnoop_sample *out)
+{
+	const struct live_row *r = &m->live.rows.v[at];
+	const struct as_heap *heap = live__heap(&m->live, r->sums.key.proc);
+	struct image *image = proc ? making__image(m, proc->proc) : NULL;
+	u32 class = r->sums.key.size_class;
+	double p = sampler__p(&m->s->sampler, class);
+	bool over = image && image->over;
+	struct estimate e = {};
+	u64 cnt, bytes;
+
+	row__live(m, r, over, &cnt, &bytes);
+	sampler__add(&m->s->sampler, class, cnt, bytes, &e);
+	out->live_count = scaled(p, cnt);
+	out->live_bytes = scaled(p, bytes);
+	out->live_count_var = e.cnt_var;
+	out->live_bytes_var = e.bytes_var;
+	out->freed_count = scaled(p, r->sums.freed_cnt);
+	out->freed_bytes = scaled(p, r->sums.freed_bytes);
+	out->untracked_count = scaled(p, r->sums.untracked_cnt);
+	out->untracked_bytes = scaled(p, r->sums.untracked_bytes);
+	out->temporary_count = scaled(p, r->sums.temporary_cnt);
+	if (over) {
+		out->exit_count = scaled(p, live_row__cnt(r));
+		out->exit_bytes = scaled(p, live_row__bytes(r));
+	}
+	if (m->s->sampler.exact && heap)
+		sample__peak(r, heap, out);
+	sample__grown(m->s, at, out);
+	if (image) {
+		image->live_count += out->live_count;
+		image->live_bytes += out->live_bytes;
+	}
+	return sample__lifetimes(m, r, p, over, out);
+}
+
+/* ---- all rows ---- */
+
+/* What the next profile's growth is counted from. */
+static int making__remember(struct making *m)
+{
+	struct session *s = m->s;
+	int err = 0;
+
+	s->before.cnt = 0;
+	for (size_t i = 0; i < m->live.rows.cnt && !err; i++) {
+		const struct live_row *r = &m->live.rows.v[i];
+		const struct image *image = making__image(m, r->sums.key.proc);
+		double p = sampler__p(&s->sampler, r->sums.key.size_class);
+		struct live_before before;
+		u64 cnt, bytes;
+
+		row__live(m, r, image && image->over, &cnt, &bytes);
+		before = (struct live_before){ .cnt = scaled(p, cnt), .bytes = scaled(p, bytes) };
+		err = vec__push(&s->before, before);
+	}
+	s->has_before = !err;
+	return err;
+}
+
+int making__live_rows(struct making *m)
+{
+	int err = live__take(&m->live, &m->s->kernel, m->s->older_ns, m->s->old_ns);
+
+	if (!err)
+		err = making__images(m);
+	m->p->info.grown = m->s->has_before;
+	for (size_t i = 0; i < m->live.rows.cnt && !err; i++) {
+		const struct as_live_row *sums = &m->live.rows.v[i].sums;
+		struct recorded_row row = {
+			.key = sums->key,
+			.cnt = sums->alloc_cnt,
+			.bytes = sums->alloc_bytes,
+		};
+
+		/* A row whose calls have all failed, or are still running, says nothing. */
+		if (row.cnt)
+			err = making__row(m, &row, i);
+	}
+	return err ? err : making__remember(m);
+}
+
+void process__live(struct making *m, const struct recorded_proc *proc,
+		   struct allocsnoop_process *out)
+{
+	const struct as_heap *heap = live__heap(&m->live, proc->proc);
+	const struct image *image = making__image(m, proc->proc);
+
+	if (image) {
+		out->live_count = image->live_count;
+		out->live_bytes = image->live_bytes;
+	}
+	if (image && !image->over)
+		out->rss_anon = proc_task__rss_anon(proc->pid);
+	if (!heap)
+		return;
+	out->unknown_frees = heap->unknown_frees;
+	m->p->info.unknown_frees += heap->unknown_frees;
+	if (!m->s->sampler.exact)
+		return;
+	out->peak_bytes = heap->peak_bytes;
+	out->peak_count = heap->peak_cnt;
+	out->peak_ns = heap->peak_ns - MIN(heap->peak_ns, m->s->start_ns);
+}

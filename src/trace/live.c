@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Takes snapshots of the live heap. */
+#include "trace/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "trace/kernel.h"
+
+void live__fini(struct live *l)
+{
+	vec__free(&l->rows);
+	vec__free(&l->heaps);
+	map__free(&l->heap_at);
+}
+
+u64 live_row__cnt(const struct live_row *r)
+{
+	u64 gone = r->sums.freed_cnt + r->sums.untracked_cnt;
+
+	return r->sums.alloc_cnt - MIN(gone, r->sums.alloc_cnt);
+}
+
+u64 live_row__bytes(const struct live_row *r)
+{
+	u64 gone = r->sums.freed_bytes + r->sums.untracked_bytes;
+
+	return r->sums.alloc_bytes - MIN(gone, r->sums.alloc_bytes);
+}
+
+const struct as_heap *live__heap(const struct live *l, u64 proc)
+{
+	u64 at;
+
+	return map__get(&l->heap_at, proc, &at) ? &l->heaps.v[at] : NULL;
+}
+
+struct aging {
+	struct live *live;
+	u64 older_ns;
+	u64 old_ns;
+};
+
+static u32 age__class(u64 ns)
+{
+	u32 class = ns ? 63 - __builtin_clzll(ns) : 0;
+
+	return MIN(class, (u32)AS_LIFE_CLASSES - 1);
+}
+
+static void aging__block(void *arg, const struct as_block *b)
+{
+	struct aging *a = arg;
+	u64 age = a->live->now_ns - MIN(b->born, a->live->now_ns);
+	struct live_row *r;
+
+	if (b->row >= a->live->rows.cnt)
+		return; /* not counted, or newer than the copy */
+	r = &a->live->rows.v[b->row];
+	if (age < a->older_ns)
+		return;
+	r->older_cnt++;
+	r->older_bytes += b->size;
+	r->age_ns += age;
+	r->ages[age__class(age)]++;
+	if (!a->old_ns || age < a->old_ns)
+		return;
+	r->old_cnt++;
+	r->old_bytes += b->size;
+}
+
+int live__take(struct live *l, struct kernel *k, u64 older_ns, u64 old_ns)
+{
+	struct aging aging = { .live = l, .older_ns = older_ns, .old_ns = old_ns };
+	u32 rows = kernel__live_row_cnt(k), heaps = kernel__heap_cnt(k);
+	struct timespec ts;
+	int err = 0;
+
+	memset(l, 0, sizeof(*l));
+	for (u32 i = 0; i < rows && !err; i++) {
+		struct live_row row = { .sums = k->live_rows[i] };
+
+		err = vec__push(&l->rows, row);
+	}
+	for (u32 i = 0; i < heaps && !err; i++) {
+		err = vec__push(&l->heaps, k->heaps[i]);
+		if (!err && l->heaps.v[i].proc)
+			err = map__put(&l->heap_at, l->heaps.v[i].proc, i);
+	}
+	if (err)
+		return err;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	l->now_ns = (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	return kernel__each_block(k, aging__block, &aging);
+}

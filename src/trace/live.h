@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A moment of the live heap: the kernel's sums, which count since the start, and the ages of the
+ * blocks that are live now.
+ */
+#ifndef TRACE_LIVE_H
+#define TRACE_LIVE_H
+
+#include "abi.h"
+#include "base/map.h"
+#include "base/types.h"
+#include "base/vec.h"
+
+struct kernel;
+
+struct live_row {
+	struct as_live_row sums;
+	/* Of the blocks found that are at least older_ns old: */
+	u64 older_cnt;
+	u64 older_bytes;
+	u64 age_ns;  /* sum */
+	u64 old_cnt; /* at least old_ns */
+	u64 old_bytes;
+	u32 ages[AS_LIFE_CLASSES];
+};
+
+struct live {
+	VEC(struct live_row) rows; /* element 0 has no stack; those with an empty key are unused */
+	VEC(struct as_heap) heaps;
+	struct map heap_at; /* proc -> index */
+	u64 now_ns;	    /* CLOCK_MONOTONIC */
+};
+
+/* Copies the sums and looks at each block. 0 or -errno. */
+int live__take(struct live *l, struct kernel *k, u64 older_ns, u64 old_ns);
+void live__fini(struct live *l);
+
+/* What is live by the sums. */
+u64 live_row__cnt(const struct live_row *r);
+u64 live_row__bytes(const struct live_row *r);
+
+/* The heap of a process image, NULL when it had no room or no block. */
+const struct as_heap *live__heap(const struct live *l, u64 proc);
+
+#endif
