@@ -121,6 +121,7 @@ struct as_file_key {
 /* bpf map `files`: file hash -> what user space has done about it. */
 #define AS_FILE_READY	  1 /* opened, probed when it holds an allocator */
 #define AS_FILE_ALLOCATOR 2 /* holds probe sites: `ranges` has an entry */
+#define AS_FILE_GONE	  4 /* couldn't be opened: no table will come, unless another try succeeds */
 
 struct as_file {
 	__u32 flags;
@@ -306,20 +307,21 @@ struct as_heap {
 };
 
 /* ---- losses counted in the kernel: names and texts are in src/trace/loss.c, same order ---- */
-#define AS_LOSS_TALLY_FULL	  0
-#define AS_LOSS_STACK_RING_FULL	  1
-#define AS_LOSS_NO_SLOT		  2
-#define AS_LOSS_PROC_RING_FULL	  3
-#define AS_LOSS_FILE_RING_FULL	  4
-#define AS_LOSS_NO_THREAD_STATE	  5
-#define AS_LOSS_SIGNAL_BLOCKED	  6
-#define AS_LOSS_CALLER_UNREADABLE 7
-#define AS_LOSS_STALE_MAPPING	  8
-#define AS_LOSS_BLOCKS_FULL	  9
-#define AS_LOSS_MISSED_FREE	  10
-#define AS_LOSS_ROWS_FULL	  11
-#define AS_LOSS_OPEN_CALLS	  12
-#define AS_LOSS_CNT		  13
+#define AS_LOSS_TALLY_FULL	   0
+#define AS_LOSS_STACK_RING_FULL	   1
+#define AS_LOSS_NO_SLOT		   2
+#define AS_LOSS_PROC_RING_FULL	   3
+#define AS_LOSS_FILE_RING_FULL	   4
+#define AS_LOSS_NO_THREAD_STATE	   5
+#define AS_LOSS_SIGNAL_BLOCKED	   6
+#define AS_LOSS_CALLER_UNREADABLE  7
+#define AS_LOSS_STALE_MAPPING	   8
+#define AS_LOSS_BLOCKS_FULL	   9
+#define AS_LOSS_MISSED_FREE	   10
+#define AS_LOSS_ROWS_FULL	   11
+#define AS_LOSS_OPEN_CALLS	   12
+#define AS_LOSS_STACK_COPY_LIMITED 13
+#define AS_LOSS_CNT		   14
 
 /* ---- events in the ring buffer ---- */
 
@@ -327,6 +329,7 @@ struct as_heap {
 #define AS_EVENT_PROC  2
 #define AS_EVENT_MAP   3
 #define AS_EVENT_FULL  4 /* the tally is half full: flip it now */
+#define AS_EVENT_COPY  5
 
 struct as_stack_event {
 	__u32 type;
@@ -357,8 +360,39 @@ struct as_map_event {
 	__u64 start;
 	__u64 end;
 	__u64 pgoff; /* bytes */
+	__u64 proc;  /* see struct as_proc_event */
 	__u64 file;  /* hash of key; 0: the mappings couldn't be looked at, user space shall */
 	struct as_file_key key;
+};
+
+#define AS_PAGE	    4096
+#define AS_COPY_MAX 65536
+
+/*
+ * What the walk of a stack, sent right before under the same id, needs to go on from its last
+ * frame, which lies in a file that user space hadn't made known to the kernel yet.
+ */
+struct as_copy_event {
+	__u32 type;
+	__u32 tgid;
+	__u64 id;
+	__u64 proc;
+	__u64 taken_ns; /* CLOCK_MONOTONIC */
+	__u64 ip;	/* registers in that frame */
+	__u64 sp;
+	__u64 bp;
+	__u64 bx;
+	__u64 bx_at; /* WALK_BX_* */
+	__u64 hash;  /* of the frames so far */
+	__u64 exact; /* ip is no return address */
+	__u64 map_start;
+	__u64 map_end;	/* of the frame's mapping */
+	__u64 map_bias; /* file offset - address */
+	__u64 map_file;
+	__u64 trampoline; /* in bytes[] of return addresses that the kernel doesn't know */
+	__u64 start;	  /* address of bytes[0], a multiple of 8 */
+	__u64 size;
+	__u8 bytes[AS_COPY_MAX]; /* only size are sent */
 };
 
 /* bpf map `procs`: tgid -> what to do with a process of the session. */

@@ -11,6 +11,7 @@
 
 #include "abi.h"
 #include "config.bpf.h"
+#include "slot.bpf.h"
 #include "maps.bpf.h"
 #include "regs.bpf.h"
 #include "trampoline.bpf.h"
@@ -24,6 +25,7 @@
 #include "unwind.bpf.h"
 #include "stack.bpf.h"
 #include "life.bpf.h"
+#include "copy.bpf.h"
 #include "call.bpf.h"
 
 /* Weak: kernels without it don't get the program that calls it. */
@@ -147,9 +149,9 @@ int allocsnoop_maps(struct bpf_iter__task_vma *ctx)
 	struct vm_area_struct *vma = ctx->vma;
 	struct as_map_event ev = {};
 
-	if (!task || !vma || !map__event(vma, task->tgid, &ev))
+	if (!task || !vma || !map__event(vma, task, &ev))
 		return 0;
-	map__note(task, &ev);
+	map__note(&ev);
 	bpf_seq_write(ctx->meta->seq, &ev, sizeof(ev));
 	return 0;
 }

@@ -227,6 +227,7 @@ __noinline int call__walk(struct call *c, __u32 slot)
 {
 	struct as_slot *s = bpf_map_lookup_elem(&slots, &slot);
 	struct as_memo *m = NULL;
+	bool announced = false;
 	struct walk *w;
 	__u64 key;
 
@@ -244,13 +245,15 @@ __noinline int call__walk(struct call *c, __u32 slot)
 	walk__rest(w, slot);
 	if (!w->depth) /* not even the probed function: no other site's stack may look the same */
 		w->hash = hash__mix(s->proc, c->ip);
-	w->hash = hash__mix(w->hash, w->end);
-	w->hash += !w->hash; /* 0 says "lost" */
+	w->hash = walk__id(w);
+	if (w->copy == COPY_MADE)
+		copy__send(slot);
+	else
+		announced = stack__announce(s, w);
 	s->now.key = call__key(c, w->hash, s->proc);
 	/* Ends that another moment may not have, and stacks that aren't known yet, are walked
 	 * again. */
-	if (stack__announce(s, w) && w->end != AS_END_BUSY && w->end != AS_END_READ_FAULT &&
-	    s->now.generation)
+	if (announced && w->end != AS_END_BUSY && w->end != AS_END_READ_FAULT && s->now.generation)
 		m = memo__keep(s);
 	if (m && as_live)
 		m->row = row__of(&s->now.key);

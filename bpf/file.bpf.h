@@ -110,11 +110,6 @@ static __noinline long mapping__ask(__u64 addr, __u64 generation, struct as_mapp
 	return err;
 }
 
-static __always_inline __u64 chunk__key(__u64 proc, __u64 chunk)
-{
-	return hash__mix(proc, chunk);
-}
-
 static __noinline int chunk__remember(__u64 key, const struct as_mapping *m)
 {
 	struct as_address_chunk chunk = {}, *known = bpf_map_lookup_elem(&address_chunks, &key);
@@ -147,21 +142,18 @@ static __noinline long mapping__recall(__u64 proc, __u64 addr, struct as_mapping
 {
 	__u64 key = chunk__key(proc, addr >> AS_CHUNK_SHIFT);
 	struct as_address_chunk *chunk = bpf_map_lookup_elem(&address_chunks, &key);
+	const struct as_mapping *known;
 
 	if (!m || !chunk)
 		return -EBUSY;
-	for (__u32 i = 1; i <= AS_CHUNK_MAPS; i++) { /* newest first: the others may be gone */
-		const struct as_mapping *known = &chunk->m[(chunk->next - i) & (AS_CHUNK_MAPS - 1)];
-
-		if (addr < known->start || addr >= known->end)
-			continue;
-		*m = *known;
-		mapping__add_file(m);
-		m->generation = 0;
-		m->stale_uses = 1;
-		return 0;
-	}
-	return -EBUSY;
+	known = chunk__find(chunk, addr);
+	if (!known)
+		return -EBUSY;
+	*m = *known;
+	mapping__add_file(m);
+	m->generation = 0;
+	m->stale_uses = 1;
+	return 0;
 }
 
 /*

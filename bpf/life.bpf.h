@@ -78,7 +78,7 @@ static __always_inline void slot__enter(struct as_slot *s, struct task_struct *t
 
 /* vma: from a probe's register, so read by helper. False when it isn't an executable file mapping.
  */
-static __always_inline bool map__event(struct vm_area_struct *vma, __u32 tgid,
+static __always_inline bool map__event(struct vm_area_struct *vma, struct task_struct *task,
 				       struct as_map_event *ev)
 {
 	struct file *file = BPF_CORE_READ(vma, vm_file);
@@ -86,7 +86,8 @@ static __always_inline bool map__event(struct vm_area_struct *vma, __u32 tgid,
 	if (!file || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
 		return false;
 	ev->type = AS_EVENT_MAP;
-	ev->tgid = tgid;
+	ev->tgid = task->tgid;
+	ev->proc = proc__id(task);
 	ev->start = BPF_CORE_READ(vma, vm_start);
 	ev->end = BPF_CORE_READ(vma, vm_end);
 	ev->pgoff = BPF_CORE_READ(vma, vm_pgoff) << 12;
@@ -131,11 +132,21 @@ static __always_inline bool stop__request(struct task_struct *task)
 	return false;
 }
 
+/* Where user space couldn't open the file, it tries again: walks may hope for rows. */
+static __always_inline void file__expect(__u64 hash)
+{
+	struct as_file *f = bpf_map_lookup_elem(&files, &hash);
+
+	if (f)
+		__sync_fetch_and_and(&f->flags, ~AS_FILE_GONE);
+}
+
 /* A new executable mapping of a file that user space doesn't know: the process is held, or at least
  * reported. */
 static __always_inline void map__unknown(struct task_struct *task, const struct as_map_event *ev,
 					 __u32 flags)
 {
+	file__expect(ev->file);
 	if (flags & AS_PROC_STOP) {
 		if (stop__request(task))
 			return;
@@ -161,7 +172,7 @@ static __always_inline bool file__is_ready(__u64 hash)
 	return f && f->flags & AS_FILE_READY;
 }
 
-static __always_inline void map__note(struct task_struct *task, const struct as_map_event *ev)
+static __always_inline void map__note(const struct as_map_event *ev)
 {
 	struct as_mapping m = {
 		.start = ev->start,
@@ -171,7 +182,7 @@ static __always_inline void map__note(struct task_struct *task, const struct as_
 		.flags = AS_MAPPING_EXEC,
 	};
 
-	mapping__remember(proc__id(task), &m);
+	mapping__remember(ev->proc, &m);
 }
 
 /* A mapping was made or made executable. */
@@ -181,9 +192,9 @@ static __always_inline void map__enter(struct vm_area_struct *vma)
 	struct as_map_event ev = {};
 	__u32 flags;
 
-	if (!map__is_watched(task->tgid, &flags) || !map__event(vma, task->tgid, &ev))
+	if (!map__is_watched(task->tgid, &flags) || !map__event(vma, task, &ev))
 		return;
-	map__note(task, &ev);
+	map__note(&ev);
 	if (!file__is_ready(ev.file))
 		map__unknown(task, &ev, flags);
 }
@@ -191,7 +202,7 @@ static __always_inline void map__enter(struct vm_area_struct *vma)
 static long map__found(struct task_struct *task, struct vm_area_struct *vma,
 		       struct as_map_event *ev)
 {
-	map__event(vma, task->tgid, ev);
+	map__event(vma, task, ev);
 	return 0;
 }
 
@@ -203,7 +214,7 @@ static __always_inline void map__look_at(struct task_struct *task, __u64 addr, _
 	long err = bpf_find_vma(task, addr, map__found, &ev, 0);
 
 	if (!err && ev.file)
-		map__note(task, &ev);
+		map__note(&ev);
 	if (err == -EBUSY || (ev.file && !file__is_ready(ev.file)))
 		map__unknown(task, &ev, flags);
 }

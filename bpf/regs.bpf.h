@@ -3,7 +3,8 @@
 #ifndef ALLOCSNOOP_REGS_BPF_H
 #define ALLOCSNOOP_REGS_BPF_H
 
-#define REGS_WORD 8
+#define REGS_WORD     8
+#define REGS_RED_ZONE 128 /* bytes below the stack pointer that are a function's, too */
 
 /* Integer arguments by number, 1..6, and 7 for Go's first; 0 is 0. Copied first: picking a context
  * field by number would make a variable context offset, which the verifier refuses. */

@@ -236,6 +236,12 @@ static __always_inline void walk__by_rule(struct walk *w, struct as_slot *s,
 	walk__up(w, s, ra, cfa, bp);
 }
 
+/* User space may still find rows for the mapping's file. */
+static __always_inline bool mapping__is_unknown(const struct as_mapping *m)
+{
+	return m->file && !(m->flags & (AS_FILE_READY | AS_FILE_GONE));
+}
+
 /*
  * One frame up. A function of its own for the verifier: checked once, not once a frame.
  */
@@ -264,6 +270,9 @@ __noinline int walk__step(__u32 slot)
 			return 0;
 		}
 		end = AS_END_GAP;
+	} else if (mapping__is_unknown(&w->m) && w->copy == COPY_NONE) {
+		w->end = WALK_WANTS_COPY;
+		return 0;
 	}
 	walk__frame_pointer(w, s, end);
 	return 0;
@@ -285,14 +294,12 @@ static __always_inline void walk__begin(struct walk *w, struct as_slot *s, __u64
 		loss__count(AS_LOSS_CALLER_UNREADABLE);
 }
 
-static __always_inline void walk__rest(struct walk *w, __u32 slot)
+/* What a finished walk's stack is known by. Never 0, which says "lost". */
+static __always_inline __u64 walk__id(const struct walk *w)
 {
-	for (__u32 i = 0; i < AS_DEPTH_MAX;
-	     i++) { /* bounded loops: 5.3; one verifier pass per iteration */
-		if (w->end != WALK_NOT_DONE)
-			break;
-		walk__step(slot);
-	}
+	__u64 id = hash__mix(w->hash, w->end);
+
+	return id + !id;
 }
 
 #endif

@@ -122,16 +122,6 @@ static void row__live(const struct making *m, const struct live_row *r, bool ove
 	*bytes = over ? 0 : m->s->older_ns ? r->older_bytes : live_row__bytes(r);
 }
 
-static void sample__peak(const struct live_row *r, const struct as_heap *heap,
-			 struct allocsnoop_sample *out)
-{
-	/* Unchanged since the peak: what is live now was live then. */
-	bool unchanged = r->sums.peak_id != heap->peak_id;
-
-	out->peak_count = unchanged ? live_row__cnt(r) : r->sums.peak_cnt;
-	out->peak_bytes = unchanged ? live_row__bytes(r) : r->sums.peak_bytes;
-}
-
 static void sample__grown(const struct session *s, size_t at, struct allocsnoop_sample *out)
 {
 	if (!s->has_before)
@@ -171,8 +161,10 @@ int sample__live(struct making *m, size_t at, const struct recorded_proc *proc,
 		out->exit_count = scaled(p, live_row__cnt(r));
 		out->exit_bytes = scaled(p, live_row__bytes(r));
 	}
-	if (m->s->sampler.exact && heap)
-		sample__peak(r, heap, out);
+	if (m->s->sampler.exact && heap) {
+		out->peak_count = r->sums.peak_cnt;
+		out->peak_bytes = r->sums.peak_bytes;
+	}
 	sample__grown(m->s, at, out);
 	if (image) {
 		image->live_count += out->live_count;
@@ -182,6 +174,45 @@ int sample__live(struct making *m, size_t at, const struct recorded_proc *proc,
 }
 
 /* ---- all rows ---- */
+
+static void making__join_row(struct making *m, size_t to, size_t from)
+{
+	struct live_before *before = m->s->before.v;
+	struct live_row *rows = m->live.rows.v;
+
+	live_row__add(&rows[to], &rows[from]);
+	rows[from] = (struct live_row){};
+	if (from >= m->s->before.cnt)
+		return;
+	before[to].cnt += before[from].cnt;
+	before[to].bytes += before[from].bytes;
+	before[from] = (struct live_before){};
+}
+
+/* Hits whose stacks were finished later have rows of their own in the kernel: here they join the
+ * first row of their stack. */
+static int making__join_rows(struct making *m)
+{
+	struct map first = {}; /* hash of key -> row */
+	int err = 0;
+	u64 h, at;
+
+	for (size_t i = 1; i < m->live.rows.cnt && !err; i++) {
+		struct live_row *r = &m->live.rows.v[i];
+
+		r->sums.key.stack = record__whole(&m->s->record, r->sums.key.stack);
+		h = tally_key__hash(&r->sums.key);
+		while (map__get(&first, h, &at) &&
+		       !tally_key__eq(&m->live.rows.v[at].sums.key, &r->sums.key))
+			h = map__mix(h, 1);
+		if (map__get(&first, h, &at))
+			making__join_row(m, at, i);
+		else
+			err = map__put(&first, h, i);
+	}
+	map__free(&first);
+	return err;
+}
 
 /* What the next profile's growth is counted from. */
 static int making__remember(struct making *m)
@@ -209,6 +240,8 @@ int making__live_rows(struct making *m)
 {
 	int err = live__take(&m->live, &m->s->kernel, m->s->older_ns, m->s->old_ns);
 
+	if (!err && m->s->record.finished.cnt)
+		err = making__join_rows(m);
 	if (!err)
 		err = making__images(m);
 	m->p->info.grown = m->s->has_before;

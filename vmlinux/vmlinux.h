@@ -69,6 +69,7 @@ struct uprobes_state {
 struct mm_struct {
 	struct file *exe_file;
 	unsigned long start_code;
+	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
 };
 

@@ -276,13 +276,14 @@ static void file__read(struct files *f, struct traced_file *file)
 /* Tells the kernel. */
 static int file__register(struct files *f, struct kernel *k, struct traced_file *file)
 {
-	struct as_file known = { .flags = AS_FILE_READY };
+	struct as_file *known = &file->known;
 	int err = 0;
 
+	known->flags = AS_FILE_READY;
 	f->file_32bit_cnt += file->is_32bit;
-	tables__place(&f->tables, k, file->table, &known);
+	tables__place(&f->tables, k, file->table, known);
 	if (file->sites.sites.cnt) {
-		known.flags |= AS_FILE_ALLOCATOR;
+		known->flags |= AS_FILE_ALLOCATOR;
 		err = file__number_sites(f, file);
 		if (!err)
 			err = file__set_ranges(f, k, file);
@@ -291,7 +292,7 @@ static int file__register(struct files *f, struct kernel *k, struct traced_file 
 			files__link_jumps(f, k, f->all.v[i], true);
 	}
 	if (!err)
-		err = kernel__set_file(k, file->hash, &known);
+		err = kernel__set_file(k, file->hash, known);
 	kernel__new_tables(k);
 	return err;
 }
@@ -312,8 +313,10 @@ static struct traced_file *file__new(const struct as_map_event *ev)
 	return file;
 }
 
-int files__see(struct files *f, const struct as_map_event *ev, struct traced_file **out)
+int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev,
+	       struct traced_file **out)
 {
+	static const struct as_file gone = { .flags = AS_FILE_GONE };
 	struct traced_file *file = files__find(f, ev->file);
 	int err;
 
@@ -323,6 +326,8 @@ int files__see(struct files *f, const struct as_map_event *ev, struct traced_fil
 	file = file__new(ev);
 	if (!file) {
 		f->gone_cnt++;
+		kernel__set_file(k, ev->file, &gone);
+		kernel__new_tables(k);
 		return 0;
 	}
 	err = vec__push(&f->all, file);

@@ -25,8 +25,9 @@ struct traced_file {
 	bool has_interp;  /* dynamic executable: its allocator comes with its libraries */
 	bool is_elf;
 	bool is_32bit;
-	bool told;	     /* "no allocator symbols" was said */
-	struct table *table; /* what its frames unwind by; of files.tables, NULL none */
+	bool told;	      /* "no allocator symbols" was said */
+	struct table *table;  /* what its frames unwind by; of files.tables, NULL none */
+	struct as_file known; /* what the kernel was told of it */
 	struct site_file sites;
 	VEC(struct probe_place) places; /* what is probed; empty: no allocator here */
 	u32 first_site;			/* number of sites.sites.v[0] */
@@ -56,7 +57,8 @@ void files__fini(struct files *f);
 
 /* The file of a mapping, opened when it's new: files__study() will make it known. *file is NULL
  * when it's gone or out of memory. 0 or -ENOMEM. */
-int files__see(struct files *f, const struct as_map_event *ev, struct traced_file **file);
+int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev,
+	       struct traced_file **file);
 
 /*
  * Searches all new files for allocators and gives them their unwind tables, with as many threads as

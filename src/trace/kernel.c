@@ -113,6 +113,7 @@ static void kernel__set_sizes(struct kernel *k, const struct kernel_opts *o)
 	k->tally_rows = TALLY_ROWS;
 	bpf_map__set_max_entries(s->maps.ring, RING_SIZE);
 	bpf_map__set_max_entries(s->maps.slots, slots);
+	bpf_map__set_max_entries(s->maps.copies, slots);
 	bpf_map__set_max_entries(s->maps.taken, slots);
 	bpf_map__set_max_entries(s->maps.counters, cpus);
 	bpf_map__set_max_entries(s->maps.tally_a, k->tally_rows);
@@ -132,6 +133,7 @@ static void kernel__set_sizes(struct kernel *k, const struct kernel_opts *o)
 	s->rodata->as_cpu_mask = cpus - 1;
 	s->rodata->as_tally_half = k->tally_rows / 2;
 	s->rodata->as_ring_quarter = RING_SIZE / 4;
+	s->rodata->as_copies_max = RING_SIZE / 2;
 }
 
 static void kernel__set_knobs(struct kernel *k, const struct kernel_opts *o)
@@ -492,6 +494,31 @@ bool kernel__take_stop(struct kernel *k, pid_t tid)
 void kernel__new_tables(struct kernel *k)
 {
 	__atomic_add_fetch(&k->skel->bss->table_epoch, 1, __ATOMIC_SEQ_CST);
+}
+
+void kernel__copy_done(struct kernel *k, u64 size)
+{
+	__atomic_add_fetch(&k->skel->bss->copies_done, size, __ATOMIC_SEQ_CST);
+}
+
+bool kernel__recall(struct kernel *k, u64 proc, u64 addr, struct as_mapping *m)
+{
+	u64 key = chunk__key(proc, addr >> AS_CHUNK_SHIFT);
+	struct as_address_chunk chunk;
+	const struct as_mapping *known;
+
+	if (bpf_map__lookup_elem(k->skel->maps.address_chunks, &key, sizeof(key), &chunk,
+				 sizeof(chunk), 0))
+		return false;
+	known = chunk__find(&chunk, addr);
+	if (known)
+		*m = *known;
+	return known;
+}
+
+u32 kernel__max_depth(const struct kernel *k)
+{
+	return k->skel->rodata->as_max_depth;
 }
 
 int kernel__ring_fd(struct kernel *k)

@@ -11,6 +11,7 @@
 
 #include "abi.h"
 #include "base/types.h"
+#include "slot.bpf.h"
 #include "trace/links.h"
 #include "trace/sampler.h"
 
@@ -76,6 +77,13 @@ int kernel__add_jump(struct kernel *k, u32 from, u32 to);
 bool kernel__take_stop(struct kernel *k,
 		       pid_t tid); /* true once after a stop for this thread was asked for */
 void kernel__new_tables(struct kernel *k); /* files got tables: cached mappings are stale */
+
+/* The executable mapping at addr, as it was when the process image made it; false: not known any
+ * more. */
+bool kernel__recall(struct kernel *k, u64 proc, u64 addr, struct as_mapping *m);
+
+void kernel__copy_done(struct kernel *k, u64 size); /* a copy has left the ring: room for another */
+u32 kernel__max_depth(const struct kernel *k);
 
 int kernel__ring_fd(struct kernel *k);
 int kernel__tables_fd(struct kernel *k);

@@ -30,6 +30,32 @@ u64 live_row__bytes(const struct live_row *r)
 	return r->sums.alloc_bytes - MIN(gone, r->sums.alloc_bytes);
 }
 
+void live_row__add(struct live_row *to, const struct live_row *from)
+{
+	struct as_live_row *a = &to->sums;
+	const struct as_live_row *b = &from->sums;
+
+	a->alloc_cnt += b->alloc_cnt;
+	a->alloc_bytes += b->alloc_bytes;
+	a->freed_cnt += b->freed_cnt;
+	a->freed_bytes += b->freed_bytes;
+	a->untracked_cnt += b->untracked_cnt;
+	a->untracked_bytes += b->untracked_bytes;
+	a->temporary_cnt += b->temporary_cnt;
+	a->life_ns += b->life_ns;
+	a->peak_cnt += b->peak_cnt;
+	a->peak_bytes += b->peak_bytes;
+	to->older_cnt += from->older_cnt;
+	to->older_bytes += from->older_bytes;
+	to->age_ns += from->age_ns;
+	to->old_cnt += from->old_cnt;
+	to->old_bytes += from->old_bytes;
+	for (u32 i = 0; i < AS_LIFE_CLASSES; i++) {
+		a->life[i] += b->life[i];
+		to->ages[i] += from->ages[i];
+	}
+}
+
 const struct as_heap *live__heap(const struct live *l, u64 proc)
 {
 	u64 at;
@@ -71,6 +97,21 @@ static void aging__block(void *arg, const struct as_block *b)
 	r->old_bytes += b->size;
 }
 
+/* Unchanged since the peak: what is live now was live then. */
+static void live__settle_peaks(struct live *l)
+{
+	for (size_t i = 0; i < l->rows.cnt; i++) {
+		struct live_row *r = &l->rows.v[i];
+		const struct as_heap *heap = live__heap(l, r->sums.key.proc);
+
+		if (!heap || r->sums.peak_id == heap->peak_id)
+			continue;
+		r->sums.peak_cnt = live_row__cnt(r);
+		r->sums.peak_bytes = live_row__bytes(r);
+		r->sums.peak_id = heap->peak_id;
+	}
+}
+
 int live__take(struct live *l, struct kernel *k, u64 older_ns, u64 old_ns)
 {
 	struct aging aging = { .live = l, .older_ns = older_ns, .old_ns = old_ns };
@@ -91,6 +132,7 @@ int live__take(struct live *l, struct kernel *k, u64 older_ns, u64 old_ns)
 	}
 	if (err)
 		return err;
+	live__settle_peaks(l);
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	l->now_ns = (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
 	return kernel__each_block(k, aging__block, &aging);

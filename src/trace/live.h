@@ -14,7 +14,7 @@
 struct kernel;
 
 struct live_row {
-	struct as_live_row sums;
+	struct as_live_row sums; /* peak_cnt and peak_bytes are of the newest peak */
 	/* Of the blocks found that are at least older_ns old: */
 	u64 older_cnt;
 	u64 older_bytes;
@@ -38,6 +38,9 @@ void live__fini(struct live *l);
 /* What is live by the sums. */
 u64 live_row__cnt(const struct live_row *r);
 u64 live_row__bytes(const struct live_row *r);
+
+/* Adds the numbers of another row of the same process image. */
+void live_row__add(struct live_row *to, const struct live_row *from);
 
 /* The heap of a process image, NULL when it had no room or no block. */
 const struct as_heap *live__heap(const struct live *l, u64 proc);

@@ -38,6 +38,9 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 	[AS_LOSS_OPEN_CALLS] = { "open_calls",
 				 "allocation calls whose return was not recognized: their blocks "
 				 "are not followed" },
+	[AS_LOSS_STACK_COPY_LIMITED] = { "stack_copy_limited",
+					 "stacks that end early, in a file that was new: too many "
+					 "others were to be finished when it has unwind rows" },
 	[LOSS_LATE_ATTACH] = { "late_attach", "files with an allocator that were probed after "
 					      "their process could use them" },
 	[LOSS_ATTACH_FAILED] = { "attach_failed", "probes that could not be placed" },

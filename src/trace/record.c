@@ -15,6 +15,7 @@
 void record__fini(struct record *r)
 {
 	map__free(&r->stacks);
+	map__free(&r->finished);
 	map__free(&r->procs);
 	map__free(&r->row_at);
 	vec__free(&r->rows);
@@ -57,6 +58,17 @@ void record__stack(struct record *r, const struct as_stack_event *ev)
 	memcpy(s->frames, ev->frames, size);
 }
 
+void record__finished(struct record *r, u64 id, const struct as_stack_event *whole)
+{
+	record__stack(r, whole);
+	if (!record__find(&r->stacks, whole->id))
+		return; /* out of memory, and counted */
+	if (map__put(&r->finished, id, whole->id))
+		r->dropped++;
+	else
+		map__del(&r->stacks, id);
+}
+
 void record__proc(struct record *r, const struct as_proc_event *ev)
 {
 	struct recorded_proc *p;
@@ -77,21 +89,25 @@ void record__proc(struct record *r, const struct as_proc_event *ev)
 	p->comm[sizeof(p->comm) - 1] = '\0';
 }
 
-static bool key__eq(const struct as_tally_key *a, const struct as_tally_key *b)
+bool tally_key__eq(const struct as_tally_key *a, const struct as_tally_key *b)
 {
 	return !memcmp(a, b, sizeof(*a));
+}
+
+u64 tally_key__hash(const struct as_tally_key *key)
+{
+	return map__mix(map__mix(key->stack, key->proc), (u64)key->site << 32 | key->size_class);
 }
 
 /* The row of a key, made when it's new; NULL out of memory. A hash that another key has is mixed
  * on. */
 static struct recorded_row *record__row(struct record *r, const struct as_tally_key *key)
 {
-	u64 h = map__mix(map__mix(key->stack, key->proc), (u64)key->site << 32 | key->size_class),
-	    at;
+	u64 h = tally_key__hash(key), at;
 	struct recorded_row row = { .key = *key };
 
 	while (map__get(&r->row_at, h, &at)) {
-		if (key__eq(&r->rows.v[at].key, key))
+		if (tally_key__eq(&r->rows.v[at].key, key))
 			return &r->rows.v[at];
 		h = map__mix(h, 1);
 	}
@@ -104,12 +120,23 @@ static struct recorded_row *record__row(struct record *r, const struct as_tally_
 	return &r->rows.v[r->rows.cnt - 1];
 }
 
+u64 record__whole(const struct record *r, u64 id)
+{
+	u64 whole;
+
+	return map__get(&r->finished, id, &whole) ? whole : id;
+}
+
 static void record__add(struct record *r, const struct as_tally_key *keys,
 			const struct as_tally *vals, u32 cnt)
 {
 	for (u32 i = 0; i < cnt; i++) {
-		struct recorded_row *row = record__row(r, &keys[i]);
+		struct as_tally_key key = keys[i];
+		struct recorded_row *row;
 
+		key.stack = record__whole(r, key.stack);
+		map__del(&r->finished, keys[i].stack); /* one hit is in one row, once */
+		row = record__row(r, &key);
 		if (!row) {
 			r->dropped += vals[i].cnt;
 			continue;

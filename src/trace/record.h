@@ -36,8 +36,9 @@ struct recorded_row {
 
 struct record {
 	struct arena arena;
-	struct map stacks; /* id -> struct recorded_stack * */
-	struct map procs;  /* proc -> struct recorded_proc * */
+	struct map stacks;   /* id -> struct recorded_stack * */
+	struct map finished; /* id of one hit -> that of its stack */
+	struct map procs;    /* proc -> struct recorded_proc * */
 	VEC(struct recorded_row) rows;
 	struct map row_at; /* hash of key -> index */
 	u64 dropped;	   /* out of memory */
@@ -48,8 +49,18 @@ void record__fini(struct record *r);
 void record__stack(struct record *r, const struct as_stack_event *ev);
 void record__proc(struct record *r, const struct as_proc_event *ev);
 
+/* The stack of this id, which one hit has, turned out to be that one. */
+void record__finished(struct record *r, u64 id, const struct as_stack_event *whole);
+
+/* What the stack of this id turned out to be; the id itself where that is known already. */
+u64 record__whole(const struct record *r, u64 id);
+
 /* Takes all rows out of a quiet tally (a map descriptor) and adds them up. 0 or -errno. */
 int record__drain(struct record *r, int tally_fd, u32 room);
+
+/* For maps by key: equal keys have equal hashes. */
+u64 tally_key__hash(const struct as_tally_key *key);
+bool tally_key__eq(const struct as_tally_key *a, const struct as_tally_key *b);
 
 const struct recorded_stack *record__find_stack(const struct record *r, u64 id);
 const struct recorded_proc *record__find_proc(const struct record *r, u64 proc);

@@ -125,6 +125,18 @@ static bool stack_event__whole(const struct as_stack_event *ev, size_t size)
 			       ev->frame_cnt * sizeof(ev->frames[0]);
 }
 
+static bool copy_event__whole(const struct as_copy_event *ev, size_t size)
+{
+	return size >= offsetof(struct as_copy_event, bytes) &&
+	       size - offsetof(struct as_copy_event, bytes) >= ev->size;
+}
+
+static void session__copy(struct session *s, const struct as_copy_event *ev)
+{
+	copies__finish(s, ev);
+	kernel__copy_done(&s->kernel, ev->size);
+}
+
 static int session__event(void *ctx, void *data, size_t size)
 {
 	struct session *s = ctx;
@@ -135,6 +147,10 @@ static int session__event(void *ctx, void *data, size_t size)
 	case AS_EVENT_STACK:
 		if (stack_event__whole(data, size))
 			record__stack(&s->record, data);
+		break;
+	case AS_EVENT_COPY:
+		if (copy_event__whole(data, size))
+			session__copy(s, data);
 		break;
 	case AS_EVENT_PROC:
 		if (size >= sizeof(struct as_proc_event))
@@ -281,6 +297,7 @@ static int session__drain_once(struct session *s)
 	if (quiet < 0)
 		return quiet;
 	ring_buffer__consume(s->ring);
+	copies__tell(s);
 	err = record__drain(&s->record, quiet, s->kernel.tally_rows);
 	if (err)
 		return err__fail(err, "cannot read the table of sums: %s", strerror(-err));
@@ -371,6 +388,7 @@ void session__close(struct session *s)
 	closer__free(s->closer);
 	ring_buffer__free(s->ring);
 	record__fini(&s->record);
+	copies__fini(&s->copies);
 	files__fini(&s->files);
 	kernel__close(&s->kernel);
 	for (char **a = s->argv; a && *a; a++)

@@ -10,6 +10,7 @@
 #include <allocsnoop.h>
 #include <pthread.h>
 
+#include "trace/copies.h"
 #include "trace/files.h"
 #include "trace/kernel.h"
 #include "trace/live.h"
@@ -42,6 +43,7 @@ struct session {
 	u64 sample_bytes; /* 0: by rate */
 	struct files files;
 	struct record record;
+	struct copies copies;
 	struct closer *closer;
 	struct ring_buffer *ring;
 	struct launch *launch;

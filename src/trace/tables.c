@@ -21,6 +21,20 @@
 
 #define TABLE_MAX 4096 /* AS_TABLE_MAX of bpf/maps.bpf.h */
 
+static size_t table__size(const struct table *table)
+{
+	return table->page_cnt * sizeof(*table->pages);
+}
+
+static void table__drop_pages(struct table *table)
+{
+	if (table->slot)
+		munmap(table->pages, table__size(table));
+	else
+		free(table->pages);
+	table->pages = NULL;
+}
+
 int tables__init(struct tables *t, struct kernel *k, u64 bytes_max)
 {
 	int err;
@@ -51,10 +65,11 @@ void tables__fini(struct tables *t)
 	if (t->mapped)
 		munmap(t->mapped, AS_RULE_MAX * sizeof(*t->mapped));
 	for (size_t i = 0; i < t->all.cnt; i++) {
-		free(t->all.v[i]->pages);
+		table__drop_pages(t->all.v[i]);
 		free(t->all.v[i]);
 	}
 	vec__free(&t->all);
+	vec__free(&t->placed);
 	map__free(&t->by_id);
 	pthread_mutex_destroy(&t->lock);
 	pthread_cond_destroy(&t->compiled);
@@ -148,31 +163,38 @@ static void tables__upload_rules(struct tables *t)
 	t->uploaded = cnt;
 }
 
-static int table__upload(struct tables *t, struct kernel *k, const union as_page *pages,
-			 u32 page_cnt, u32 slot)
+/* The rows move into the kernel's memory, where walks in user space read them, too. */
+static int table__upload(struct tables *t, struct kernel *k, struct table *table)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP);
-	size_t size = (size_t)page_cnt * sizeof(*pages);
 	CLEANUP(fd__closep) int fd = -1;
-	void *to;
+	size_t size = table__size(table);
+	u32 slot = t->placed.cnt;
+	union as_page *pages;
+	int err;
 
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "allocsnoop_rows", sizeof(u32), sizeof(*pages),
-			    page_cnt, &opts);
+			    table->page_cnt, &opts);
 	if (fd < 0)
 		return fd;
-	to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (to == MAP_FAILED)
+	pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (pages == MAP_FAILED)
 		return -errno;
-	memcpy(to, pages, size);
-	munmap(to, size);
+	memcpy(pages, table->pages, size);
 	tables__upload_rules(t);
-	return bpf_map_update_elem(kernel__tables_fd(k), &slot, &fd, BPF_ANY) ? -errno : 0;
-}
-
-static void table__drop_pages(struct table *table)
-{
+	err = vec__push(&t->placed, table);
+	if (!err && bpf_map_update_elem(kernel__tables_fd(k), &slot, &fd, BPF_ANY)) {
+		err = -errno;
+		t->placed.cnt--;
+	}
+	if (err) {
+		munmap(pages, size);
+		return err;
+	}
 	free(table->pages);
-	table->pages = NULL;
+	table->pages = pages;
+	table->slot = slot + 1;
+	return 0;
 }
 
 int tables__place(struct tables *t, struct kernel *k, struct table *table, struct as_file *f)
@@ -183,8 +205,8 @@ int tables__place(struct tables *t, struct kernel *k, struct table *table, struc
 	if (!table)
 		return 0;
 	tables__await(t, table);
-	size = table->page_cnt * sizeof(*table->pages);
-	if (size && !table->slot && (t->next_slot == TABLE_MAX || t->bytes + size > t->bytes_max))
+	size = table__size(table);
+	if (size && !table->slot && (t->placed.cnt == TABLE_MAX || t->bytes + size > t->bytes_max))
 		table->too_large = true;
 	if (table->too_large) {
 		t->over_cnt++;
@@ -192,12 +214,10 @@ int tables__place(struct tables *t, struct kernel *k, struct table *table, struc
 		return 0;
 	}
 	if (size && !table->slot) {
-		err = table__upload(t, k, table->pages, table->page_cnt, t->next_slot);
+		err = table__upload(t, k, table);
 		if (err)
 			return err; /* the next file with this table tries again */
-		table__drop_pages(table);
 		t->bytes += size;
-		table->slot = ++t->next_slot;
 	}
 	f->table = table->slot;
 	f->chunk_cnt = table->chunk_cnt;

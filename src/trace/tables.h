@@ -21,7 +21,8 @@ struct elf_image;
 struct table {
 	u64 id[2]; /* unwind_input__id() */
 	bool compiled;
-	union as_page *pages; /* until they are in the kernel or have no room there */
+	union as_page *pages; /* our own until the kernel has them, then its memory; NULL: no room
+				 there */
 	u32 page_cnt;	      /* 0: no rows */
 	u32 chunk_cnt;
 	u32 slot;	/* + 1, in the kernel's `tables`; 0: not there */
@@ -35,10 +36,10 @@ struct tables {
 	pthread_cond_t compiled;
 	struct map by_id; /* id[0] -> struct table * */
 	VEC(struct table *) all;
-	struct as_rule *mapped; /* the kernel's copy */
-	u32 uploaded;		/* rules copied so far */
-	u32 next_slot;
-	u64 bytes; /* of row memory in the kernel; a shared table counts once */
+	VEC(struct table *) placed; /* by slot */
+	struct as_rule *mapped;	    /* the kernel's copy */
+	u32 uploaded;		    /* rules copied so far */
+	u64 bytes;		    /* of row memory in the kernel; a shared table counts once */
 	u64 bytes_max;
 	u64 over_cnt; /* files left without a table: the limit was reached */
 };

@@ -138,7 +138,9 @@ struct scan {
 	VEC(struct traced_file *) files; /* mapped, once for each mapping */
 	bool allocator;			 /* some mapped file has one */
 	bool libraries; /* some mapped file is a dynamic executable: its libraries may still come */
-	struct traced_file *exe; /* the first file without either */
+	struct traced_file *exe;			      /* the first file without either */
+	void (*fn)(void *arg, const struct as_map_event *ev); /* told of each mapping; or NULL */
+	void *arg;
 };
 
 static int scan__mapping(void *arg, const struct as_map_event *ev)
@@ -151,7 +153,9 @@ static int scan__mapping(void *arg, const struct as_map_event *ev)
 		return 0;
 	if (ev->tgid == (u32)getpid())
 		return 0;
-	err = files__see(&scan->s->files, ev, &f);
+	if (scan->fn)
+		scan->fn(scan->arg, ev);
+	err = files__see(&scan->s->files, &scan->s->kernel, ev, &f);
 	return err || !f ? err : vec__push(&scan->files, f);
 }
 
@@ -194,17 +198,30 @@ static void scan__sum_up(struct scan *scan)
 	vec__free(&scan->files);
 }
 
+static int scan__run(struct scan *scan)
+{
+	pid_t task = scan->pid ? proc_task__live_thread(scan->pid) : 0;
+	int err, study_err;
+
+	err = kernel__each_mapping(&scan->s->kernel, task, scan__mapping, scan);
+	study_err = targets__study(scan->s, scan->s->launch);
+	scan__sum_up(scan);
+	return err ? err : study_err;
+}
+
 /* Looks at all that a process has mapped; new files get probes in all targets. */
 static int targets__scan(struct session *s, pid_t pid, struct scan *scan)
 {
-	int err, study_err;
-
 	*scan = (struct scan){ .s = s, .pid = pid };
-	err = kernel__each_mapping(&s->kernel, pid ? proc_task__live_thread(pid) : 0, scan__mapping,
-				   scan);
-	study_err = targets__study(s, s->launch);
-	scan__sum_up(scan);
-	return err ? err : study_err;
+	return scan__run(scan);
+}
+
+void targets__look(struct session *s, pid_t pid,
+		   void (*fn)(void *arg, const struct as_map_event *ev), void *arg)
+{
+	struct scan scan = { .s = s, .pid = pid, .fn = fn, .arg = arg };
+
+	scan__run(&scan); /* of a process that has ended there is nothing to see */
 }
 
 static void file__tell_no_allocator(struct session *s, struct traced_file *f)
@@ -224,7 +241,7 @@ void targets__map(struct session *s, const struct as_map_event *ev)
 
 	if (!ev->file)
 		targets__scan(s, ev->tgid, &scan);
-	else if (!files__see(&s->files, ev, &f))
+	else if (!files__see(&s->files, &s->kernel, ev, &f))
 		targets__study(s, false);
 }
 

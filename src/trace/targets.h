@@ -24,6 +24,11 @@ void targets__launch_ops(struct session *s, struct launch_ops *ops);
 /* A target has mapped a file that isn't known: make it so. Called with the lock held. */
 void targets__map(struct session *s, const struct as_map_event *ev);
 
+/* Makes all that a process has mapped known, and calls fn for each executable mapping of it. Called
+ * with the lock held. */
+void targets__look(struct session *s, pid_t pid,
+		   void (*fn)(void *arg, const struct as_map_event *ev), void *arg);
+
 /* Ends those whose process has ended (-p); true while any is left. Called with the lock held. */
 bool targets__alive(struct session *s);
 

@@ -289,6 +289,7 @@ static inline long bpf_seq_write(struct seq_file *seq, const void *data, __u32 s
 static inline void host__add_maps(void)
 {
 	HOST_MAP(slots);
+	HOST_MAP(copies);
 	HOST_MAP(jumps);
 	HOST_MAP(jumpers);
 	HOST_MAP(thr);
@@ -353,7 +354,8 @@ static inline void host__reset(void)
 	for (__u32 i = 0; i < host.memory_cnt; i++)
 		free(host.memory[i].bytes);
 	host = (struct host){ .ring_size = 16 << 20 };
-	host_map__of(&slots)->max = host_map__of(&taken)->max = 4 * AS_SLOTS_PER_CPU;
+	host_map__of(&slots)->max = host_map__of(&copies)->max = host_map__of(&taken)->max =
+		4 * AS_SLOTS_PER_CPU;
 	host_map__of(&counters)->max = 4;
 	as_slot_mask = 4 * AS_SLOTS_PER_CPU - 1;
 	as_cpu_mask = 3;
@@ -362,10 +364,11 @@ static inline void host__reset(void)
 	as_max_depth = 512;
 	as_tally_half = 1 << 16;
 	as_ring_quarter = host.ring_size / 4;
+	as_copies_max = host.ring_size / 2;
 	as_live = as_live_exact = as_seccomp_unsafe = as_bucket_mask = 0;
 	as_live_row_max = as_heap_max = 1;
 	live_row_cnt = heap_cnt = 1;
-	table_epoch = jumpers_full = 0;
+	table_epoch = jumpers_full = copies_sent = copies_done = 0;
 	counting = 1;
 	host__set_tally(&tally_a);
 }

@@ -232,6 +232,14 @@ static void signal__test(void)
 
 /* ---- new mappings ---- */
 
+/* User space has looked at no file yet. */
+static void scene__init(void)
+{
+	stage__init();
+	stage_file__forget(&stage.alloc);
+	stage_file__forget(&stage.app);
+}
+
 static void watch(u32 flags)
 {
 	u32 tgid = stage.task.tgid;
@@ -244,6 +252,11 @@ static void set_ready(struct stage_file *f)
 	struct as_file ready = { .flags = AS_FILE_READY };
 
 	stage_file__set(f, &ready);
+}
+
+static u32 files_flags(struct stage_file *f)
+{
+	return ((struct as_file *)host_map__lookup(host_map__of(&files), &f->hash))->flags;
 }
 
 static bool stop_noted(void)
@@ -290,7 +303,7 @@ static void expect__map(int line, u32 signal, u32 events, u64 blocked_loss)
 
 static void decisions__test(void (*map)(void))
 {
-	stage__init(); /* nobody's process */
+	scene__init(); /* nobody's process */
 	map();
 	EXPECT(0, 0, 0);
 	as_all = 1;
@@ -300,47 +313,55 @@ static void decisions__test(void (*map)(void))
 	map();
 	EXPECT(0, 1, 0);
 
-	stage__init();
+	scene__init();
 	watch(AS_PROC_TARGET);
 	map();
 	EXPECT(0, 1, 0);
 
-	stage__init();
+	scene__init();
 	watch(AS_PROC_TARGET | AS_PROC_STOP);
 	map();
 	EXPECT(SIGWINCH, 0, 0);
 
-	stage__init(); /* it can't be stopped: at least told */
+	scene__init(); /* it can't be stopped: at least told */
 	watch(AS_PROC_TARGET | AS_PROC_STOP);
 	stage.task.blocked.sig[0] = SIG_ALL;
 	map();
 	EXPECT(0, 1, 1);
 
-	stage__init();
+	scene__init();
 	watch(AS_PROC_TARGET | AS_PROC_STOP);
 	host.signal_err = -EBUSY;
 	map();
 	EXPECT(0, 1, 1);
 
-	stage__init();
+	scene__init();
 	watch(AS_PROC_TARGET | AS_PROC_STOP);
 	host_map__of(&stops)->fail = -E2BIG;
 	map();
 	EXPECT(0, 1, 1);
 
-	stage__init(); /* known files are nothing new */
+	scene__init(); /* known files are nothing new */
 	watch(AS_PROC_TARGET | AS_PROC_STOP);
 	set_ready(&stage.app);
 	map();
 	EXPECT(0, 0, 0);
 
-	stage__init(); /* neither are data */
+	scene__init(); /* one that was gone has another try */
+	watch(AS_PROC_TARGET);
+	stage_file__set(&stage.app, &(struct as_file){ .flags = AS_FILE_GONE });
+	map();
+	EXPECT(0, 1, 0);
+	CHECK(mapping__is_unknown(
+		&(struct as_mapping){ .file = stage.app.hash, .flags = files_flags(&stage.app) }));
+
+	scene__init(); /* neither are data */
 	watch(AS_PROC_TARGET | AS_PROC_STOP);
 	vma_of(&stage.app)->vm_flags = 0;
 	map();
 	EXPECT(0, 0, 0);
 
-	stage__init();
+	scene__init();
 	watch(AS_PROC_TARGET);
 	host.ring_full = true;
 	map();
@@ -351,7 +372,7 @@ static void event__test(void (*map)(void))
 {
 	const struct as_map_event *ev;
 
-	stage__init();
+	scene__init();
 	watch(AS_PROC_TARGET);
 	vma_of(&stage.app)->vm_pgoff = 3;
 	map();
@@ -373,7 +394,7 @@ static void returned__test(void)
 	static const long errs[] = { -1, -12, -4095 };
 	struct syscall_exit ctx = { .ret = 0 };
 
-	stage__init();
+	scene__init();
 	watch(AS_PROC_TARGET | AS_PROC_STOP);
 	for (u32 i = 0; i < ARRAY_SIZE(errs); i++) {
 		ctx.ret = errs[i];
@@ -397,7 +418,7 @@ static void returned_busy__test(void)
 {
 	const struct as_map_event *ev;
 
-	stage__init();
+	scene__init();
 	watch(AS_PROC_TARGET);
 	host.busy = true;
 	by_return();
@@ -413,7 +434,7 @@ static void executed__test(void)
 {
 	struct pt_regs user = { .ip = ALLOC_TEXT + 0x80 };
 
-	stage__init();
+	scene__init();
 	host.user = &user;
 	stage.mm.start_code = STAGE_START_CODE;
 	allocsnoop_exec(NULL);
@@ -432,7 +453,7 @@ static void iterator__test(void)
 	struct bpf_iter__task_vma ctx = { .meta = &meta, .task = &stage.task };
 	const struct as_map_event *ev = (const void *)host.seq;
 
-	stage__init();
+	scene__init();
 	for (u32 i = 0; i < host.vma_cnt; i++) {
 		ctx.vma = &host.vma[i];
 		allocsnoop_maps(&ctx);

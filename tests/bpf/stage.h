@@ -97,8 +97,24 @@ static inline u64 stage_file__hash(struct stage_file *f)
 	return file__hash(&key);
 }
 
+static inline void stage_file__set(struct stage_file *f, const struct as_file *to)
+{
+	host_map__update(host_map__of(&files), &f->hash, to, BPF_ANY);
+	table_epoch++;
+}
+
+/* User space hasn't looked at it yet. */
+static inline void stage_file__forget(struct stage_file *f)
+{
+	host_map__remove(host_map__of(&files), &f->hash);
+	table_epoch++;
+}
+
+/* User space has looked at it, and found no rows. */
 static inline void stage_file__map(struct stage_file *f, u64 ino, u64 start, u64 size, u64 pgoff)
 {
+	static const struct as_file ready = { .flags = AS_FILE_READY };
+
 	*f = (struct stage_file){ .start = start, .bias = (pgoff << 12) - start };
 	f->sb.s_dev = 0xfe00000;
 	f->inode =
@@ -106,12 +122,7 @@ static inline void stage_file__map(struct stage_file *f, u64 ino, u64 start, u64
 	f->file.f_inode = &f->inode;
 	f->hash = stage_file__hash(f);
 	host__add_vma(start, start + size, pgoff, VM_EXEC, &f->file);
-}
-
-static inline void stage_file__set(struct stage_file *f, const struct as_file *to)
-{
-	host_map__update(host_map__of(&files), &f->hash, to, BPF_ANY);
-	table_epoch++;
+	stage_file__set(f, &ready);
 }
 
 /* Gives a file rows; they are laid out by the code that does so for real files. */

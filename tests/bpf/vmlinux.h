@@ -66,6 +66,7 @@ struct mm_struct {
 	struct file *exe_file;
 	unsigned int lock_seq;
 	unsigned long start_code;
+	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
 };
 

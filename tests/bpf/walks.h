@@ -62,6 +62,7 @@ static inline void hit(u64 sp, u64 bp)
 		.ip = ALLOC_TEXT + 0x100, .sp = sp, .bp = bp, .bx = hit_bx, .di = 64
 	};
 
+	host.now++;
 	stage__call(COOKIE(1) | COOKIE_SIZE_ARG(1), &regs);
 }
 

@@ -27,7 +27,8 @@ read_source() {
 		may["symbol"] = " base elf proc profile "
 		may["target"] = " base elf proc "
 		may["report"] = " base profile api "
-		may["trace"] = " base elf proc profile unwind target api abi.h "
+		walk = "slot.bpf.h regs.bpf.h window.bpf.h rows.bpf.h unwind.bpf.h"
+		may["trace"] = " base elf proc profile unwind target api abi.h " walk " "
 		may["cli"] = " base api "
 		# src/*.c ties the folders together.
 		may["glue"] = " base elf proc profile unwind symbol target report trace api abi.h glue "
