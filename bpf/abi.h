@@ -82,6 +82,19 @@ static inline __u64 as_class_low(__u32 class)
 	return (__u64)(8 + (class & 7)) << ((class + 16) / 8 - 3);
 }
 
+/* The first class of a class's power of two (0, 1, 2..3, 4..7 ...), and the one after its last. */
+static inline __u32 as_octave(__u32 class)
+{
+	if (class >= 16)
+		return class & ~7u;
+	return class >= 8 ? 8 : class >= 4 ? 4 : class >= 2 ? 2 : class;
+}
+
+static inline __u32 as_octave_end(__u32 octave)
+{
+	return octave >= 16 ? octave + 8 : octave ? octave * 2 : 1;
+}
+
 /* ---- stacks ---- */
 
 #define AS_DEPTH_MAX 1000 /* frames; --max-depth's upper limit */

@@ -192,7 +192,7 @@ static __always_inline struct as_tally_key call__key(const struct call *c, __u64
 		.stack = stack,
 		.proc = proc,
 		.site = AS_COOKIE_SITE(c->cookie),
-		.size_class = as_size_class(c->size),
+		.size_class = size__key(c->size),
 	};
 }
 

@@ -102,7 +102,7 @@ static __always_inline void memo__add(struct as_memo *m, __u64 size)
 /* --live: the row of a memo's key, for one call of this size. */
 static __always_inline __u32 memo__row(struct as_memo *m, __u64 size)
 {
-	__u32 class = as_size_class(size);
+	__u32 class = size__key(size);
 
 	if (m->key.size_class != class) {
 		m->key.size_class = class;

@@ -3,6 +3,15 @@
 #ifndef ALLOCSNOOP_TALLY_BPF_H
 #define ALLOCSNOOP_TALLY_BPF_H
 
+/* The size's part of a sum's key. Live rows stay in the kernel, and there would be too many by
+ * class; where no estimate asks for the class, powers of two do. */
+static __always_inline __u32 size__key(__u64 size)
+{
+	__u32 class = as_size_class(size);
+
+	return as_live && !as_sampling ? as_octave(class) : class;
+}
+
 static __always_inline void tally__bump(struct as_tally *t, const struct as_tally *more)
 {
 	__sync_fetch_and_add(&t->cnt, more->cnt);

@@ -148,13 +148,20 @@ static int making__stack(struct making *m, const struct recorded_row *row,
 	return err ? err : map__put(&m->stacks, key, (uintptr_t)sf);
 }
 
+/* A live row that needs no estimate holds a power of two of sizes, other rows hold a class. */
+static void sample__sizes(const struct session *s, u32 class, struct allocsnoop_sample *out)
+{
+	u32 end = s->live && s->sampler.exact ? as_octave_end(class) : class + 1;
+
+	out->size_low = as_class_low(class);
+	out->size_high = as_class_low(end) - 1;
+}
+
 static void sample__estimate(const struct sampler *sampler, const struct recorded_row *row,
 			     struct allocsnoop_sample *out)
 {
 	struct estimate e = {};
 
-	out->size_low = as_class_low(row->key.size_class);
-	out->size_high = as_class_low(row->key.size_class + 1) - 1;
 	out->sampled_count = row->cnt;
 	if (sampler->exact) {
 		out->alloc_count = row->cnt;
@@ -190,6 +197,7 @@ int making__row(struct making *m, const struct recorded_row *row, size_t at)
 	out.truncated = sf->end != ALLOCSNOOP_COMPLETE;
 	out.frames = sf->v;
 	out.frame_cnt = sf->cnt;
+	sample__sizes(m->s, row->key.size_class, &out);
 	sample__estimate(&m->s->sampler, row, &out);
 	if (m->s->live)
 		err = sample__live(m, at, proc, &out);

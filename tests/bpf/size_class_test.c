@@ -68,11 +68,26 @@ static void extremes__test(void)
 	CHECK(class__last() < AS_CLASS_CNT);
 }
 
+/* Octaves begin at 0 and at the powers of two, and end where the next one begins. */
+static void octaves__test(void)
+{
+	for (__u32 class = 0; class <= class__last(); class ++) {
+		__u64 size = as_class_low(class);
+		__u64 low = size ? 1ull << (63 - __builtin_clzll(size)) : 0;
+		__u32 octave = as_octave(class);
+
+		CHECK_EQ(as_class_low(octave), low);
+		if (size < 1ull << 63) /* above it there is no next one */
+			CHECK_EQ(as_class_low(as_octave_end(octave)), low ? low * 2 : 1);
+	}
+}
+
 int main(void)
 {
 	edges__test();
 	width__test();
 	small__test();
 	extremes__test();
+	octaves__test();
 	return check__done();
 }
