@@ -186,7 +186,7 @@ int making__row(struct making *m, const struct recorded_row *row, size_t at)
 	out.pid = proc ? proc->pid : 0;
 	out.comm = proc ? proc->comm : "[unknown]";
 	out.allocator = site ? symbol__demangle(&m->p->arena, site->site->symbol) : "[unknown]";
-	out.collected = site && site->site->row->collected;
+	out.collected = site && site->site->row->ends & ENDS_COLLECTED;
 	if (!out.allocator)
 		return -ENOMEM;
 	err = making__stack(m, row, site, out.allocator, &sf);

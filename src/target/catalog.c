@@ -32,30 +32,31 @@
 
 /*
  * The rest of a row after its name and family, by signature; numbers are argument positions. The
- * last field is `collected`, which a row sets by appending COLLECTED.
+ * last field is `ends`, to which a row may append one of these.
  */
-#define COLLECTED		   | true
-#define ALLOC(size)		   ROLE_ALLOC, size, 0, 0, 0, 0, false, false, false
-#define CALLOC(count, size)	   ROLE_ALLOC, size, count, 0, 0, 0, false, false, false
-#define ALIGNED(align, size)	   ROLE_ALLOC, size, 0, 0, align, 0, false, false, false
-#define CALIGNED(count, size, al)  ROLE_ALLOC, size, count, 0, al, 0, false, false, false
-#define MEMALIGN(out, align, size) ROLE_ALLOC, size, 0, 0, align, out, false, false, false
-#define REALLOC(ptr, size)	   ROLE_REALLOC, size, 0, ptr, 0, 0, false, false, false
-#define RECALLOC(ptr, count, size) ROLE_REALLOC, size, count, ptr, 0, 0, false, false, false
-#define REALIGN(ptr, size, align)  ROLE_REALLOC, size, 0, ptr, align, 0, false, false, false
-#define RECALIGN(ptr, count, size, align) \
-	ROLE_REALLOC, size, count, ptr, align, 0, false, false, false
-#define FREE(ptr)		 ROLE_FREE, 0, 0, ptr, 0, 0, false, false, false
-#define NEW(size, align)	 ROLE_ALLOC, size, 0, 0, align, 0, true, true, false
-#define NEW_NOTHROW(size, align) ROLE_ALLOC, size, 0, 0, align, 0, true, false, false
-#define DELETE			 ROLE_FREE, 0, 0, 1, 0, 0, true, false, false
+#define COLLECTED			  | ENDS_COLLECTED
+#define IN_PLACE			  | ENDS_IN_PLACE
+#define FREES_OLD			  | ENDS_OLD_ALWAYS
+#define ALLOC(size)			  ROLE_ALLOC, size, 0, 0, 0, 0, false, false, 0
+#define CALLOC(count, size)		  ROLE_ALLOC, size, count, 0, 0, 0, false, false, 0
+#define ALIGNED(align, size)		  ROLE_ALLOC, size, 0, 0, align, 0, false, false, 0
+#define CALIGNED(count, size, al)	  ROLE_ALLOC, size, count, 0, al, 0, false, false, 0
+#define MEMALIGN(out, align, size)	  ROLE_ALLOC, size, 0, 0, align, out, false, false, 0
+#define REALLOC(ptr, size)		  ROLE_REALLOC, size, 0, ptr, 0, 0, false, false, 0
+#define RECALLOC(ptr, count, size)	  ROLE_REALLOC, size, count, ptr, 0, 0, false, false, 0
+#define REALIGN(ptr, size, align)	  ROLE_REALLOC, size, 0, ptr, align, 0, false, false, 0
+#define RECALIGN(ptr, count, size, align) ROLE_REALLOC, size, count, ptr, align, 0, false, false, 0
+#define FREE(ptr)			  ROLE_FREE, 0, 0, ptr, 0, 0, false, false, 0
+#define NEW(size, align)		  ROLE_ALLOC, size, 0, 0, align, 0, true, true, 0
+#define NEW_NOTHROW(size, align)	  ROLE_ALLOC, size, 0, 0, align, 0, true, false, 0
+#define DELETE				  ROLE_FREE, 0, 0, 1, 0, 0, true, false, 0
 
 /* Without memory these leave by an exception. */
-#define T_ALLOC(size)		     ROLE_ALLOC, size, 0, 0, 0, 0, false, true, false
-#define T_CALLOC(count, size)	     ROLE_ALLOC, size, count, 0, 0, 0, false, true, false
-#define T_ALIGNED(align, size)	     ROLE_ALLOC, size, 0, 0, align, 0, false, true, false
-#define T_REALLOC(ptr, size)	     ROLE_REALLOC, size, 0, ptr, 0, 0, false, true, false
-#define T_RECALLOC(ptr, count, size) ROLE_REALLOC, size, count, ptr, 0, 0, false, true, false
+#define T_ALLOC(size)		     ROLE_ALLOC, size, 0, 0, 0, 0, false, true, 0
+#define T_CALLOC(count, size)	     ROLE_ALLOC, size, count, 0, 0, 0, false, true, 0
+#define T_ALIGNED(align, size)	     ROLE_ALLOC, size, 0, 0, align, 0, false, true, 0
+#define T_REALLOC(ptr, size)	     ROLE_REALLOC, size, 0, ptr, 0, 0, false, true, 0
+#define T_RECALLOC(ptr, count, size) ROLE_REALLOC, size, count, ptr, 0, 0, false, true, 0
 
 /* The C interface that most allocators offer under a prefix. */
 #define C_API(p, family)                                                             \
@@ -73,11 +74,12 @@
 	}
 
 /* jemalloc's own: flags come last. xallocx resizes in place and returns the size it reached. */
-#define JEMALLOC_API(p)                                                                       \
-	{ p "mallocx", JEMALLOC, ALLOC(1) }, { p "rallocx", JEMALLOC, REALLOC(1, 2) },        \
-		{ p "xallocx", JEMALLOC, REALLOC(1, 2) }, { p "dallocx", JEMALLOC, FREE(1) }, \
-	{                                                                                     \
-		p "sdallocx", JEMALLOC, FREE(1)                                               \
+#define JEMALLOC_API(p)                                                                \
+	{ p "mallocx", JEMALLOC, ALLOC(1) }, { p "rallocx", JEMALLOC, REALLOC(1, 2) }, \
+		{ p "xallocx", JEMALLOC, REALLOC(1, 2) IN_PLACE },                     \
+		{ p "dallocx", JEMALLOC, FREE(1) },                                    \
+	{                                                                              \
+		p "sdallocx", JEMALLOC, FREE(1)                                        \
 	}
 
 /* Itanium ABI 5.1.5: operator new, new[] with their nothrow and aligned forms. */
@@ -147,7 +149,7 @@
 		{ p "zalloc_small", MIMALLOC, ALLOC(n + 1) },                                 \
 		{ p "mallocn", MIMALLOC, CALLOC(n + 1, n + 2) },                              \
 		{ p "reallocn", MIMALLOC, RECALLOC(n + 1, n + 2, n + 3) },                    \
-		{ p "reallocf", MIMALLOC, REALLOC(n + 1, n + 2) },                            \
+		{ p "reallocf", MIMALLOC, REALLOC(n + 1, n + 2) FREES_OLD },                  \
 		{ p "rezalloc", MIMALLOC, REALLOC(n + 1, n + 2) },                            \
 		{ p "recalloc", MIMALLOC, RECALLOC(n + 1, n + 2, n + 3) },                    \
 		{ p "malloc_aligned", MIMALLOC, ALIGNED(n + 2, n + 1) },                      \
@@ -186,7 +188,7 @@
 /* clang-format off */
 const struct catalog_row catalog[] = {
 	C_API("", LIBC),
-	{ "reallocf", LIBC, REALLOC(1, 2) },
+	{ "reallocf", LIBC, REALLOC(1, 2) FREES_OLD },
 	CXX_NEW("_Znwm"), CXX_NEW("_Znam"),
 	CXX_DELETE("_ZdlPv"), CXX_DELETE("_ZdaPv"),
 	C_API("__libc_", LIBC),

@@ -26,8 +26,13 @@ struct catalog_row {
 	bool cxx_new; /* C++ operator new/delete: left alone where it ends in another file's malloc
 		       */
 	bool throws;  /* without memory it leaves by an exception, not by a return */
-	bool collected; /* a garbage collector ends its blocks: no free is ever seen */
+	u8 ends;      /* ENDS_*: what --live must know of its blocks */
 };
+
+#define ENDS_COLLECTED 1 /* a garbage collector ends them: no free is ever seen */
+#define ENDS_IN_PLACE  2 /* the old block grows or shrinks; the size reached is returned (xallocx) \
+			  */
+#define ENDS_OLD_ALWAYS 4 /* the old block is freed also where the call fails (reallocf) */
 
 /* The first integer argument of Go's own calling convention since 1.17 (ABIInternal): rax. */
 #define CATALOG_ARG_GO 7

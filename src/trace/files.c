@@ -112,8 +112,12 @@ static u64 site__cookie(const struct site *s, u32 number, bool jumps)
 		cookie |= AS_SITE_EXITS;
 	if (s->stack_check)
 		cookie |= AS_SITE_STACK_CHECK;
-	if (r->collected || site__is_unfollowed(s))
+	if (r->ends & ENDS_COLLECTED || site__is_unfollowed(s))
 		cookie |= AS_SITE_UNFOLLOWED;
+	if (r->ends & ENDS_IN_PLACE)
+		cookie |= AS_SITE_RESIZES;
+	if (r->ends & ENDS_OLD_ALWAYS)
+		cookie |= AS_SITE_FREES_OLD;
 	return jumps ? cookie | AS_SITE_JUMPS : cookie;
 }
 

@@ -134,7 +134,33 @@ static void collected(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct catalog_row *row = catalog__find(rows[i].symbol);
 
-		CHECK(row && row->collected == rows[i].collected);
+		CHECK(row && !(row->ends & ENDS_COLLECTED) == !rows[i].collected);
+	}
+}
+
+/* What becomes of the old block, other than with realloc. */
+static void old_blocks(void)
+{
+	static const struct {
+		const char *symbol;
+		u8 ends;
+	} rows[] = {
+		{ "xallocx", ENDS_IN_PLACE },
+		{ "je_xallocx", ENDS_IN_PLACE },
+		{ "_rjem_xallocx", ENDS_IN_PLACE },
+		{ "rallocx", 0 },
+		{ "reallocf", ENDS_OLD_ALWAYS },
+		{ "mi_reallocf", ENDS_OLD_ALWAYS },
+		{ "mi_heap_reallocf", ENDS_OLD_ALWAYS },
+		{ "realloc", 0 },
+		{ "mi_realloc", 0 },
+		{ "mi_expand", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct catalog_row *row = catalog__find(rows[i].symbol);
+
+		CHECK(row && row->role == ROLE_REALLOC && row->ends == rows[i].ends);
 	}
 }
 
@@ -198,6 +224,7 @@ int main(void)
 	false_friends();
 	argument_positions();
 	collected();
+	old_blocks();
 	who_throws();
 	mangled_names();
 	return check__done();
