@@ -354,6 +354,24 @@ static __always_inline void call__fail(struct call *c)
 		counters__failed();
 }
 
+/* Nobody sees how this call ends: what it makes is not followed, nor the block it was given. */
+static __noinline int call__lose(const struct call *c, struct as_thread *t)
+{
+	struct as_block old = {};
+
+	if (c->row != AS_ROW_NONE)
+		row__untracked(c->row, c->size);
+	if (!c->old || !blocks__take(block__tag(c->space, c->old), &old))
+		return 0;
+	if (t)
+		t->freed = c->old; /* the function may call one that frees */
+	if (!c->size)
+		block__died(&old, 0);
+	else if (old.row != AS_ROW_NONE)
+		row__lost(&old);
+	return 0;
+}
+
 /* --live: true when the call's return is to be probed. */
 static __noinline int call__follow(struct call *c, const struct pt_regs *ctx, int verdict)
 {
@@ -382,8 +400,7 @@ static __noinline int call__follow(struct call *c, const struct pt_regs *ctx, in
 		c->space = space__id(task);
 	}
 	if (!t || !call__may_return(c)) {
-		if (c->row != AS_ROW_NONE)
-			row__untracked(c->row, c->size);
+		call__lose(c, t);
 		return false;
 	}
 	return open__begin(t, c, out ? call__arg(ctx, out) : 0) && !(c->cookie & AS_SITE_EXITS);

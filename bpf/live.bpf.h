@@ -247,6 +247,18 @@ static __always_inline struct as_thread *thread__of(struct task_struct *task)
 	return bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
+/* A call whose return won't be recognized: what it makes is not followed, nor what it took. */
+static __noinline int open__give_up(struct as_open *o)
+{
+	struct as_block taken = o->taken;
+
+	if (o->row != AS_ROW_NONE)
+		row__untracked(o->row, o->size);
+	if (o->flags & AS_OPEN_TOOK && taken.row != AS_ROW_NONE)
+		row__lost(&taken);
+	return 0;
+}
+
 /* A place for a call with this entry stack pointer: no two calls in progress have the same, so an
  * older one with it was left by a jump (longjmp, an exception). */
 static __always_inline struct as_open *open__place(struct as_thread *t, __u64 sp)
@@ -262,7 +274,9 @@ static __always_inline struct as_open *open__place(struct as_thread *t, __u64 sp
 	if (o)
 		return o;
 	loss__count(AS_LOSS_OPEN_CALLS);
-	return &t->open[t->next++ & (AS_OPEN_CNT - 1)];
+	o = &t->open[t->next++ & (AS_OPEN_CNT - 1)];
+	open__give_up(o);
+	return o;
 }
 
 static __always_inline struct as_open *open__find(struct as_thread *t, __u64 sp)

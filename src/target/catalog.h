@@ -30,8 +30,9 @@ struct catalog_row {
 };
 
 #define ENDS_COLLECTED 1 /* a garbage collector ends them: no free is ever seen */
-#define ENDS_IN_PLACE  2 /* the old block grows or shrinks; the size reached is returned (xallocx) \
-			  */
+#define ENDS_IN_PLACE                                                               \
+	2 /* the old block grows or shrinks; the size reached is returned (xallocx) \
+	   */
 #define ENDS_OLD_ALWAYS 4 /* the old block is freed also where the call fails (reallocf) */
 
 /* The first integer argument of Go's own calling convention since 1.17 (ABIInternal): rax. */

@@ -9,7 +9,19 @@
 #define SP (STACK_HIGH - 0x400)
 #define RA app__ip(0x100)
 
-enum { MALLOC = 1, REALLOC, POSIX, XALLOCX, REALLOCF, COLLECTED, NEW, NEW_REALLOC, FREE, SITE_END };
+enum {
+	MALLOC = 1,
+	REALLOC,
+	POSIX,
+	XALLOCX,
+	REALLOCF,
+	COLLECTED,
+	GC_REALLOC,
+	NEW,
+	NEW_REALLOC,
+	FREE,
+	SITE_END
+};
 
 static const u64 cookies[SITE_END] = {
 	[MALLOC] = COOKIE(MALLOC) | COOKIE_SIZE_ARG(1),
@@ -19,6 +31,8 @@ static const u64 cookies[SITE_END] = {
 	[XALLOCX] = COOKIE(XALLOCX) | COOKIE_OLD_ARG(1) | COOKIE_SIZE_ARG(2) | AS_SITE_RESIZES,
 	[REALLOCF] = COOKIE(REALLOCF) | COOKIE_OLD_ARG(1) | COOKIE_SIZE_ARG(2) | AS_SITE_FREES_OLD,
 	[COLLECTED] = COOKIE(COLLECTED) | COOKIE_SIZE_ARG(1) | AS_SITE_UNFOLLOWED,
+	[GC_REALLOC] =
+		COOKIE(GC_REALLOC) | COOKIE_OLD_ARG(1) | COOKIE_SIZE_ARG(2) | AS_SITE_UNFOLLOWED,
 	[NEW] = COOKIE(NEW) | COOKIE_SIZE_ARG(1) | AS_SITE_EXITS,
 	[NEW_REALLOC] =
 		COOKIE(NEW_REALLOC) | COOKIE_OLD_ARG(1) | COOKIE_SIZE_ARG(2) | AS_SITE_EXITS,
@@ -367,6 +381,42 @@ static void open__test(void)
 	CHECK_EQ(host__loss(AS_LOSS_OPEN_CALLS), 1);
 }
 
+/* A realloc that there is no room to remember, and one whose return isn't to be probed: nobody
+ * knows what becomes of the old block. It mustn't stay live for ever. */
+static void lost_realloc__test(void)
+{
+	scene__init(64);
+	for (u64 i = 0; i <= AS_OPEN_CNT; i++) {
+		stage__set_word(SP - 0x10 * i, RA);
+		call(MALLOC, 100, 0, 0x100 + i);
+	}
+	for (u64 i = 0; i <= AS_OPEN_CNT; i++)
+		enter_at(REALLOC, SP - 0x10 * i, 0x100 + i, 200, 0);
+	for (u64 i = 0; i <= AS_OPEN_CNT; i++)
+		leave_at(SP - 0x10 * i, 0x2000 + 0x1000 * i);
+	LIVE(MALLOC, 0, 0);
+	LIVE(REALLOC, AS_OPEN_CNT, 200 * AS_OPEN_CNT);
+	CHECK_EQ(sums__of(MALLOC).untracked_cnt, 1);
+	CHECK_EQ(sums__of(REALLOC).alloc_cnt, AS_OPEN_CNT + 1);
+	CHECK_EQ(sums__of(REALLOC).untracked_cnt, 1);
+	CHECK_EQ(table__sums().live_cnt, AS_OPEN_CNT);
+
+	call(MALLOC, 100, 0, 0x9000);
+	call(MALLOC, 100, 0, 0xa000);
+	CHECK(!call(GC_REALLOC, 0x9000, 300, 0xb000));
+	free_of(0x9000); /* by which it frees it itself */
+	CHECK_EQ(unknown_frees(), 0);
+	LIVE(MALLOC, 1, 100);
+	LIVE(GC_REALLOC, 0, 0);
+	CHECK_EQ(sums__of(MALLOC).untracked_cnt, 2);
+	CHECK_EQ(sums__of(GC_REALLOC).untracked_cnt, 1);
+	CHECK(!call(GC_REALLOC, 0xa000, 0, 0)); /* a free, that much is certain */
+	LIVE(MALLOC, 0, 0);
+	CHECK_EQ(sums__of(MALLOC).freed_cnt, AS_OPEN_CNT + 1);
+	CHECK_EQ(table__sums().live_cnt, AS_OPEN_CNT);
+	CHECK_EQ(heap__at(1)->live_cnt, AS_OPEN_CNT);
+}
+
 /* Functions that may throw: no return is probed, their exits are. */
 static void exits__test(void)
 {
@@ -692,6 +742,7 @@ int main(void)
 	temporary__test();
 	peak__test();
 	open__test();
+	lost_realloc__test();
 	exits__test();
 	thrown__test();
 	alternate_stack__test();
