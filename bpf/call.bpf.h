@@ -300,15 +300,18 @@ static __always_inline bool call__take(struct call *c)
 }
 
 /* Can the return be seen, without harm to the program? */
-static __always_inline bool call__may_return(const struct call *c)
+static __always_inline bool call__may_return(const struct call *c, struct task_struct *task)
 {
+	struct uprobe_task *utask = task->utask;
+
 	if (c->cookie & AS_SITE_UNFOLLOWED)
 		return false;
 	if (c->cookie & AS_SITE_EXITS)
 		return true;
-	if (as_seccomp_unsafe && bpf_get_current_task_btf()->seccomp.mode == SECCOMP_MODE_FILTER)
+	if (as_seccomp_unsafe && task->seccomp.mode == SECCOMP_MODE_FILTER)
 		return false;
-	return !trampoline__endangers(c->sp);
+	/* Mostly no call is in progress. */
+	return !utask || !utask->return_instances || !trampoline__endangers(c->sp);
 }
 
 /*
@@ -381,7 +384,8 @@ static __noinline int call__follow(struct call *c, const struct pt_regs *ctx, in
 
 	if (t) {
 		t->newest = t->freed = 0;
-		call__bury(c, t);
+		if (t->has_exits)
+			call__bury(c, t);
 	} else {
 		loss__count(AS_LOSS_NO_THREAD_STATE);
 	}
@@ -399,7 +403,7 @@ static __noinline int call__follow(struct call *c, const struct pt_regs *ctx, in
 	} else {
 		c->space = space__id(task);
 	}
-	if (!t || !call__may_return(c)) {
+	if (!t || !call__may_return(c, task)) {
 		call__lose(c, t);
 		return false;
 	}

@@ -369,6 +369,7 @@ static __noinline bool open__begin(struct as_thread *t, const struct call *c, __
 	o->flags = c->cookie;
 	o->space = c->space;
 	o->row = c->row;
+	t->has_exits |= c->cookie & AS_SITE_EXITS;
 	if (took) {
 		o->flags |= AS_OPEN_TOOK;
 		o->taken = taken;

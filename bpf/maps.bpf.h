@@ -47,8 +47,9 @@ struct as_thread {
 	__u32 site; /* 0: nothing to match */
 	__u32 next; /* open call to give up when there are too many */
 	/* --live */
-	__u64 newest; /* the block that the last call returned, until the next call */
-	__u64 freed;  /* the block that was freed last, until the next call */
+	__u64 newest;	 /* the block that the last call returned, until the next call */
+	__u64 freed;	 /* the block that was freed last, until the next call */
+	__u64 has_exits; /* a call of AS_SITE_EXITS has begun, ever */
 	struct as_open open[AS_OPEN_CNT];
 };
 
