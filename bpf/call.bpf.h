@@ -389,7 +389,7 @@ static __noinline int call__follow(struct call *c, const struct pt_regs *ctx, in
 	} else {
 		loss__count(AS_LOSS_NO_THREAD_STATE);
 	}
-	if (verdict == CALL_FAILED && !(c->cookie & AS_SITE_FREES_OLD)) {
+	if (verdict == CALL_FAILED && !(c->old && c->cookie & AS_SITE_FREES_OLD)) {
 		call__fail(c);
 		return false;
 	}

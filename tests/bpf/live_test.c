@@ -306,6 +306,9 @@ static void special__test(void)
 	call(MALLOC, 100, 0, 0x1000);
 	call(REALLOCF, 0x1000, ~0ull, 0);
 	LIVE(0, 0, 0);
+	CHECK_EQ(counted__failed(), 3);
+	CHECK(!call(REALLOCF, 0, ~0ull, 0));
+	CHECK_EQ(counted__failed(), 4);
 	CHECK(!call(COLLECTED, 48, 0, 0x9000));
 	CHECK_EQ(sums__of(COLLECTED).alloc_cnt, 1);
 	CHECK_EQ(sums__of(COLLECTED).untracked_cnt, 1);
