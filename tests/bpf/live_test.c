@@ -714,6 +714,31 @@ static void rows_full__test(void)
 	CHECK_EQ(sums__of(0).alloc_cnt, 8);
 }
 
+/* --min-size: what is filtered isn't counted, but ends what is. */
+static void filtered__test(void)
+{
+	scene__init(64);
+	as_live_exact = 0;
+	as_min_size = 100;
+	CHECK(!call(MALLOC, 50, 0, 0x1000));
+	CHECK(call(MALLOC, 200, 0, 0x2000));
+	CHECK(call(REALLOC, 0x2000, 50, 0)); /* failed: the block stays */
+	LIVE(0, 1, 200);
+	CHECK(call(REALLOC, 0x2000, 50, 0x2000));
+	LIVE(0, 0, 0);
+	CHECK_EQ(sums__of(0).freed_cnt, 1);
+	CHECK(!call(REALLOC, 0x1000, 60, 0x3000));
+	CHECK(call(REALLOC, 0x3000, 300, 0x4000));
+	LIVE(REALLOC, 1, 300);
+	CHECK(call(REALLOC, 0x4000, 0, 0));
+	LIVE(0, 0, 0);
+	CHECK_EQ(sums__of(0).alloc_cnt, 2);
+	CHECK_EQ(table__sums().live_cnt, 0);
+	CHECK_EQ(unknown_frees(), 0);
+	CHECK_EQ(host__losses(), 0);
+	as_min_size = 0;
+}
+
 /* Only kept calls are followed; a realloc of a kept block always is. */
 static void sampled__test(void)
 {
@@ -754,6 +779,7 @@ int main(void)
 	put_back_full__test();
 	missed__test();
 	rows_full__test();
+	filtered__test();
 	sampled__test();
 	for (u64 seed = 1; seed <= 8; seed++)
 		random__test(seed & 1 ? 1024 : 128, seed);
