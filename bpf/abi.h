@@ -334,7 +334,8 @@ struct as_heap {
 #define AS_LOSS_ROWS_FULL	   11
 #define AS_LOSS_OPEN_CALLS	   12
 #define AS_LOSS_STACK_COPY_LIMITED 13
-#define AS_LOSS_CNT		   14
+#define AS_LOSS_EVENT_RING_FULL	   14
+#define AS_LOSS_CNT		   15
 
 /* ---- events in the ring buffer ---- */
 
@@ -343,6 +344,7 @@ struct as_heap {
 #define AS_EVENT_MAP   3
 #define AS_EVENT_FULL  4 /* the tally is half full: flip it now */
 #define AS_EVENT_COPY  5
+#define AS_EVENT_BLOCK 6
 
 struct as_stack_event {
 	__u32 type;
@@ -406,6 +408,18 @@ struct as_copy_event {
 	__u64 start;	  /* address of bytes[0], a multiple of 8 */
 	__u64 size;
 	__u8 bytes[AS_COPY_MAX]; /* only size are sent */
+};
+
+/* A followed block has come, or has gone. Times are CLOCK_MONOTONIC, ns. */
+struct as_block_event {
+	__u32 type;
+	__u32 freed; /* 0: it has come */
+	__u32 row;   /* in `live_rows` */
+	__u32 tid;   /* who did it */
+	__u64 addr;
+	__u64 size;
+	__u64 born;
+	__u64 time;
 };
 
 /* bpf map `procs`: tgid -> what to do with a process of the session. */

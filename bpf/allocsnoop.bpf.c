@@ -19,6 +19,7 @@
 #include "window.bpf.h"
 #include "tally.bpf.h"
 #include "blocks.bpf.h"
+#include "event.bpf.h"
 #include "live.bpf.h"
 #include "memo.bpf.h"
 #include "rows.bpf.h"

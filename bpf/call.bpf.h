@@ -369,7 +369,7 @@ static __noinline int call__lose(const struct call *c, struct as_thread *t)
 	if (t)
 		t->freed = c->old; /* the function may call one that frees */
 	if (!c->size)
-		block__died(&old, 0);
+		block__died(&old, c->old, 0);
 	else if (old.row != AS_ROW_NONE)
 		row__lost(&old);
 	return 0;

@@ -19,6 +19,7 @@ const volatile __u64 as_tally_half = 0;	  /* rows after which user space is aske
 const volatile __u64 as_ring_quarter = 0; /* bytes waiting after which user space is woken */
 const volatile __u64 as_copies_max = 0;	  /* bytes of stack copies that may wait in the ring */
 const volatile __u64 as_live = 0;	  /* follow blocks until they are freed */
+const volatile __u64 as_events = 0;	  /* tell of each block that comes or goes */
 const volatile __u64 as_bucket_mask = 0;  /* elements of `buckets` - 1 */
 const volatile __u64 as_live_row_max = 1; /* elements of `live_rows` */
 const volatile __u64 as_heap_max = 1;	  /* elements of `heaps` */

@@ -197,14 +197,19 @@ __noinline int row__died(const struct as_block *b, __u64 life, __u64 temporary)
 /* ---- blocks ---- */
 
 /* A block that left the table has ended. */
-static __always_inline void block__died(const struct as_block *b, __u64 temporary)
+static __always_inline void block__died(const struct as_block *b, __u64 addr, __u64 temporary)
 {
-	if (b->row != AS_ROW_NONE)
-		row__died(b, bpf_ktime_get_ns() - b->born, temporary);
+	__u64 now;
+
+	if (b->row == AS_ROW_NONE)
+		return;
+	now = bpf_ktime_get_ns();
+	row__died(b, now - b->born, temporary);
+	event__died(b, addr, now);
 }
 
 /* Puts a block in. Where its address is still another's, that one's free was missed. */
-__noinline int block__born(__u64 tag, const struct as_block *b)
+__noinline int block__born(__u64 tag, __u64 addr, const struct as_block *b)
 {
 	struct as_block old = {};
 	int err;
@@ -214,7 +219,7 @@ __noinline int block__born(__u64 tag, const struct as_block *b)
 	err = blocks__put(tag, b);
 	if (err == -EEXIST) {
 		if (blocks__take(tag, &old)) {
-			block__died(&old, 0);
+			block__died(&old, addr, 0);
 			loss__count(AS_LOSS_MISSED_FREE);
 		}
 		err = blocks__put(tag, b);
@@ -223,6 +228,7 @@ __noinline int block__born(__u64 tag, const struct as_block *b)
 		return 0;
 	if (!err) {
 		row__born(b);
+		event__born(b, addr);
 		return 0;
 	}
 	loss__count(AS_LOSS_BLOCKS_FULL);
@@ -306,7 +312,7 @@ static __always_inline void open__settle_old(const struct as_open *o, bool freed
 	if (!(o->flags & AS_OPEN_TOOK))
 		return;
 	if (freed)
-		block__died(&taken, 0);
+		block__died(&taken, o->old, 0);
 	else
 		block__put_back(block__tag(o->space, o->old), &taken);
 }
@@ -342,7 +348,7 @@ static __always_inline void open__done(struct as_thread *t, const struct as_open
 	if (o->row == AS_ROW_NONE && !as_live_exact)
 		return;
 	b.born = bpf_ktime_get_ns();
-	block__born(block__tag(o->space, addr), &b);
+	block__born(block__tag(o->space, addr), addr, &b);
 	if (o->row != AS_ROW_NONE)
 		t->newest = addr;
 }
@@ -461,7 +467,7 @@ static __always_inline bool live__freed(struct task_struct *task, __u64 space, _
 	if (!blocks__take(block__tag(space, addr), &b))
 		return !as_live_exact || !live__unknown_free(task, space, addr);
 	t = thread__of(task);
-	block__died(&b, t && t->newest == addr);
+	block__died(&b, addr, t && t->newest == addr);
 	if (t)
 		t->freed = addr;
 	return true;

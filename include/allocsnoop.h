@@ -50,6 +50,29 @@ enum allocsnoop_log_level {
 
 typedef void (*allocsnoop_log_fn)(void *arg, enum allocsnoop_log_level level, const char *line);
 
+enum allocsnoop_event_kind { ALLOCSNOOP_EVENT_ALLOC = 0, ALLOCSNOOP_EVENT_FREE = 1 };
+
+/*
+ * A block has come, or has gone; by the program's doing, never by its end. A successful realloc is
+ * a FREE and an ALLOC, in this order.
+ *
+ * A thread's events come in its order. A FREE comes before the ALLOC of a block that is given the
+ * same address, except when realloc frees (it's known at its return only): so FREE belongs to the
+ * ALLOC with that address whose time_ns is the FREE's time_ns - lifetime_ns.
+ */
+struct allocsnoop_event {
+	enum allocsnoop_event_kind kind;
+	uint32_t pid; /* whose block it is; 0 unknown */
+	uint32_t tid; /* the thread that did it */
+	uint64_t addr;
+	uint64_t size;	      /* requested bytes */
+	uint64_t time_ns;     /* since the session's start */
+	uint64_t lifetime_ns; /* FREE: since the block's ALLOC */
+	uint64_t stack_id;    /* of its allocation, also with FREE: a sample's stack_id; 0 lost */
+};
+
+typedef void (*allocsnoop_event_fn)(void *arg, const struct allocsnoop_event *ev);
+
 /* What to trace and how. With neither pids nor argv: every process on the machine. */
 struct allocsnoop_opts {
 	size_t sz;
@@ -74,6 +97,12 @@ struct allocsnoop_opts {
 			    * are a loss: allocated, but neither live nor freed */
 	uint64_t older_ns; /* with live: live counts only blocks of at least this age */
 	uint64_t old_ns;   /* with live: fills old_* of samples; 0: they are 0 */
+	allocsnoop_event_fn
+		event; /* with live: called for each block that is followed (kept by the sampling,
+			* not `untracked`), by allocsnoop__poll() and allocsnoop__profile() in the
+			* thread that calls them; must not call functions of the session. What it is
+			* too slow for is a loss: sums have it, no event tells of it */
+	void *event_arg;
 };
 
 /* Checks options and rights, loads the BPF programs; nothing is traced yet.

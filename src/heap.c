@@ -5,10 +5,7 @@
 
 #include "making.h"
 #include "proc/task.h"
-
-#define TICKS_NS                                                                         \
-	10000000ull /* of /proc/PID/stat: USER_HZ is 100 on every architecture we run on \
-		     */
+#include "trace/over.h"
 
 /* A process image: what execve(2) ends. */
 struct image {
@@ -17,61 +14,24 @@ struct image {
 	u64 live_bytes;
 };
 
-bool proc__exited(const struct recorded_proc *proc)
-{
-	struct proc_task t;
-
-	return proc_task__read(proc->pid, &t) || t.state == 'Z' ||
-	       t.start_ticks != proc->start_boottime / TICKS_NS;
-}
-
-static u64 proc__key(const struct recorded_proc *proc)
-{
-	return map__mix(proc->pid, proc->start_boottime);
-}
-
-/* The newest image of each process. */
-static int newest__find(const struct record *r, struct map *newest)
-{
-	u64 key, val, known;
-	int err = 0;
-
-	for (size_t i = 0; !err && map__next(&r->procs, &i, &key, &val);) {
-		const struct recorded_proc *proc = (void *)(uintptr_t)val;
-
-		if (map__get(newest, proc__key(proc), &known))
-			known = MAX(known, proc->exec_id);
-		else
-			known = proc->exec_id;
-		err = map__put(newest, proc__key(proc), known);
-	}
-	return err;
-}
-
-/* What a target that the caller named had at its end stays live: the recording ends with it. */
-static bool proc__is_over(const struct making *m, const struct recorded_proc *proc, u64 newest)
-{
-	return proc->exec_id != newest || (!session__names(m->s, proc->pid) && proc__exited(proc));
-}
-
 static int making__images(struct making *m)
 {
-	struct map newest = {};
-	int err = newest__find(&m->s->record, &newest);
-	u64 key, val, exec_id;
+	struct over over;
+	int err = over__init(&over, m->s);
+	u64 key, val;
 
 	for (size_t i = 0; !err && map__next(&m->s->record.procs, &i, &key, &val);) {
 		const struct recorded_proc *proc = (void *)(uintptr_t)val;
 		struct image *image = arena__alloc(&m->p->arena, sizeof(*image));
 
-		if (!image || !map__get(&newest, proc__key(proc), &exec_id)) {
+		if (!image) {
 			err = -ENOMEM;
 			break;
 		}
-		*image = (struct image){ .over = proc__is_over(m, proc, exec_id) };
+		*image = (struct image){ .over = over__has(&over, proc) };
 		err = map__put(&m->images, proc->proc, (uintptr_t)image);
 	}
-	map__free(&newest);
+	over__fini(&over);
 	return err;
 }
 

@@ -16,8 +16,6 @@ struct making {
 	struct map images;  /* --live: proc -> struct image * */
 };
 
-bool proc__exited(const struct recorded_proc *proc);
-
 /* Makes a row's sample. at: its number. */
 int making__row(struct making *m, const struct recorded_row *row, size_t at);
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "proc/task.h"
+#include "trace/over.h"
 
 struct stack_frames {
 	const struct allocsnoop_frame **v;

@@ -30,7 +30,6 @@
 #define HEAPS	       (16u << 10)  /* process images */
 #define BUCKET_LOAD    4 /* blocks a bucket when --max-live is reached; then 2 % are spilled */
 #define SPILL_SHARE    8
-#define SPILL_BATCH    8192
 
 /* The last thing libbpf had to say goes into our one line; its own lines are never printed. */
 static _Thread_local char libbpf_said[256];
@@ -119,6 +118,7 @@ static void kernel__set_sizes(struct kernel *k, const struct kernel_opts *o)
 	bpf_map__set_max_entries(s->maps.tally_a, k->tally_rows);
 	bpf_map__set_max_entries(s->maps.tally_b, k->tally_rows);
 	if (k->live) {
+		k->max_live = o->max_live;
 		k->row_max = LIVE_ROWS;
 		k->heap_max = HEAPS;
 		k->bucket_cnt = pow2__above((o->max_live + BUCKET_LOAD - 1) / BUCKET_LOAD);
@@ -151,6 +151,7 @@ static void kernel__set_knobs(struct kernel *k, const struct kernel_opts *o)
 	s->rodata->as_max_size = o->max_size;
 	s->rodata->as_max_depth = o->max_depth;
 	s->rodata->as_live = k->live;
+	s->rodata->as_events = o->events;
 	s->rodata->as_live_row_max = MAX(k->row_max, 1u);
 	s->rodata->as_heap_max = MAX(k->heap_max, 1u);
 	s->rodata->as_bucket_mask = MAX(k->bucket_cnt, 1u) - 1;
@@ -218,11 +219,11 @@ static int err__no_returns(void)
 	return err;
 }
 
-/* A map's elements, to be read in place; NULL when they can't be mapped. */
-static const void *map__view(struct bpf_map *map)
+/* A map's elements in place; NULL when they can't be mapped. */
+static void *map__view(struct bpf_map *map, int prot)
 {
 	size_t size = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
-	void *view = mmap(NULL, size, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
+	void *view = mmap(NULL, size, prot, MAP_SHARED, bpf_map__fd(map), 0);
 
 	return view == MAP_FAILED ? NULL : view;
 }
@@ -235,9 +236,9 @@ static void map__unview(struct bpf_map *map, const void *view)
 
 static int kernel__view_live(struct kernel *k)
 {
-	k->live_rows = map__view(k->skel->maps.live_rows);
-	k->heaps = map__view(k->skel->maps.heaps);
-	k->buckets = map__view(k->skel->maps.buckets);
+	k->live_rows = map__view(k->skel->maps.live_rows, PROT_READ);
+	k->heaps = map__view(k->skel->maps.heaps, PROT_READ | PROT_WRITE);
+	k->buckets = map__view(k->skel->maps.buckets, PROT_READ | PROT_WRITE);
 	if (k->live_rows && k->heaps && k->buckets)
 		return 0;
 	return err__fail(-errno, "cannot map the table of live blocks: %s", strerror(errno));
@@ -526,6 +527,11 @@ int kernel__ring_fd(struct kernel *k)
 	return bpf_map__fd(k->skel->maps.ring);
 }
 
+u32 kernel__ring_size(const struct kernel *k)
+{
+	return bpf_map__max_entries(k->skel->maps.ring);
+}
+
 int kernel__tables_fd(struct kernel *k)
 {
 	return bpf_map__fd(k->skel->maps.tables);
@@ -599,47 +605,9 @@ u32 kernel__heap_cnt(const struct kernel *k)
 	return MIN(__atomic_load_n(&k->skel->data->heap_cnt, __ATOMIC_RELAXED), k->heap_max);
 }
 
-static void bucket__each(const struct as_bucket *bucket,
-			 void (*fn)(void *arg, const struct as_block *block), void *arg)
+const struct as_tally_key *kernel__live_key(const struct kernel *k, u32 row)
 {
-	for (u32 i = 0; i < AS_BUCKET_WAYS; i++) {
-		u64 tag = __atomic_load_n(&bucket->tag[i], __ATOMIC_ACQUIRE);
-		struct as_block b = bucket->block[i];
-
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (tag > AS_TAG_BUSY && __atomic_load_n(&bucket->tag[i], __ATOMIC_ACQUIRE) == tag)
-			fn(arg, &b);
-	}
-}
-
-static int spilled__each(struct kernel *k, void (*fn)(void *arg, const struct as_block *block),
-			 void *arg)
-{
-	CLEANUP(free__p) struct as_block *blocks = calloc(SPILL_BATCH, sizeof(*blocks));
-	CLEANUP(free__p) u64 *tags = calloc(SPILL_BATCH, sizeof(*tags));
-	u32 max = bpf_map__max_entries(k->skel->maps.spilled), batch = 0, cnt;
-	int fd = bpf_map__fd(k->skel->maps.spilled), end = 0;
-
-	if (!blocks || !tags)
-		return -ENOMEM;
-	/* Each call but the last reads at least one block, so the map's room bounds the calls. */
-	for (u32 i = 0; i <= max && !end; i++) {
-		cnt = SPILL_BATCH;
-		end = bpf_map_lookup_batch(fd, i ? &batch : NULL, &batch, tags, blocks, &cnt, NULL);
-		if (end && errno != ENOENT)
-			return -errno;
-		for (u32 j = 0; j < cnt; j++)
-			fn(arg, &blocks[j]);
-	}
-	return 0;
-}
-
-int kernel__each_block(struct kernel *k, void (*fn)(void *arg, const struct as_block *block),
-		       void *arg)
-{
-	for (u32 i = 0; i < k->bucket_cnt; i++)
-		bucket__each(&k->buckets[i], fn, arg);
-	return spilled__each(k, fn, arg);
+	return &k->live_rows[row < k->row_max ? row : 0].key;
 }
 
 static void kernel__live_counts(const struct kernel *k, struct kernel_counts *sum)

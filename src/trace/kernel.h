@@ -26,6 +26,7 @@ struct kernel_opts {
 	const struct sampler *sampler;
 	bool live;
 	u32 max_live; /* blocks followed at once */
+	bool events;  /* tell of each block */
 };
 
 struct kernel {
@@ -45,8 +46,9 @@ struct kernel {
 	int tally_fd[2]; /* inner maps; [active] is being written */
 	int active;
 	const struct as_live_row *live_rows; /* --live: the kernel's, mapped; row_max elements */
-	const struct as_heap *heaps;	     /* heap_max elements */
-	const struct as_bucket *buckets;     /* bucket_cnt elements */
+	struct as_heap *heaps;		     /* heap_max elements; these two may be written, too */
+	struct as_bucket *buckets;	     /* bucket_cnt elements */
+	u32 max_live;			     /* blocks */
 	u32 row_max;
 	u32 heap_max;
 	u32 bucket_cnt;
@@ -86,6 +88,7 @@ void kernel__copy_done(struct kernel *k, u64 size); /* a copy has left the ring:
 u32 kernel__max_depth(const struct kernel *k);
 
 int kernel__ring_fd(struct kernel *k);
+u32 kernel__ring_size(const struct kernel *k); /* bytes */
 int kernel__tables_fd(struct kernel *k);
 int kernel__rules_fd(struct kernel *k);
 
@@ -100,9 +103,8 @@ int kernel__flip(struct kernel *k);
 u32 kernel__live_row_cnt(const struct kernel *k);
 u32 kernel__heap_cnt(const struct kernel *k);
 
-/* Calls fn for each block that is followed now. */
-int kernel__each_block(struct kernel *k, void (*fn)(void *arg, const struct as_block *block),
-		       void *arg);
+/* What a row sums; all 0 when there was no room for it. */
+const struct as_tally_key *kernel__live_key(const struct kernel *k, u32 row);
 
 struct kernel_counts {
 	u64 calls; /* allocation calls, kept or not. Where sampling, those that an allocator makes

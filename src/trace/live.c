@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "trace/kernel.h"
+#include "trace/blocks.h"
 
 void live__fini(struct live *l)
 {
@@ -76,12 +76,13 @@ static u32 age__class(u64 ns)
 	return MIN(class, (u32)AS_LIFE_CLASSES - 1);
 }
 
-static void aging__block(void *arg, const struct as_block *b)
+static void aging__block(void *arg, const struct as_block *b, const struct block_place *at)
 {
 	struct aging *a = arg;
 	u64 age = a->live->now_ns - MIN(b->born, a->live->now_ns);
 	struct live_row *r;
 
+	(void)at;
 	if (b->row >= a->live->rows.cnt)
 		return; /* not counted, or newer than the copy */
 	r = &a->live->rows.v[b->row];
@@ -135,5 +136,5 @@ int live__take(struct live *l, struct kernel *k, u64 older_ns, u64 old_ns)
 	live__settle_peaks(l);
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	l->now_ns = (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
-	return kernel__each_block(k, aging__block, &aging);
+	return blocks__each(k, aging__block, &aging);
 }

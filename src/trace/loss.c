@@ -41,6 +41,9 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 	[AS_LOSS_STACK_COPY_LIMITED] = { "stack_copy_limited",
 					 "stacks that end early, in a file that was new: too many "
 					 "others were to be finished when it has unwind rows" },
+	[AS_LOSS_EVENT_RING_FULL] = { "event_ring_full",
+				      "events of blocks not sent: the buffer was full; the sums "
+				      "have them" },
 	[LOSS_LATE_ATTACH] = { "late_attach", "files with an allocator that were probed after "
 					      "their process could use them" },
 	[LOSS_ATTACH_FAILED] = { "attach_failed", "probes that could not be placed" },

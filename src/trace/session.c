@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "proc/launch.h"
 #include "proc/task.h"
+#include "trace/sweep.h"
 #include "trace/targets.h"
 
 #define TABLE_BYTES_DEFAULT (256ull << 20)
@@ -24,6 +25,7 @@
 #define POLL_SLICE_MS	    20 /* the kernel doesn't wake us for every record */
 #define SLOW_CHECK_NS	    500000000ull
 #define SLOW_PERCENT	    10
+#define SWEEP_CHECK_NS	    1000000000ull
 
 static u64 now__ns(void)
 {
@@ -66,6 +68,8 @@ static int opts__check(const struct allocsnoop_opts *o)
 		return err__fail(-EINVAL, "a user can only be given for a command");
 	if ((o->older_ns || o->old_ns) && !o->live)
 		return err__fail(-EINVAL, "an age needs live: without it no block is followed");
+	if (o->event && !o->live)
+		return err__fail(-EINVAL, "events need live: without it no block is followed");
 	if (o->max_live > BLOCKS_MAX)
 		return err__fail(-EINVAL, "max live %llu: at most %u blocks",
 				 (unsigned long long)o->max_live, BLOCKS_MAX);
@@ -97,6 +101,8 @@ static int session__take_opts(struct session *s, const struct allocsnoop_opts *o
 
 	s->log = o->log;
 	s->log_arg = o->log_arg;
+	s->event = o->event;
+	s->event_arg = o->event_arg;
 	s->every = !o->pid_cnt && !o->argv;
 	s->live = o->live;
 	s->older_ns = o->older_ns;
@@ -137,6 +143,24 @@ static void session__copy(struct session *s, const struct as_copy_event *ev)
 	kernel__copy_done(&s->kernel, ev->size);
 }
 
+static void session__tell(struct session *s, const struct as_block_event *ev)
+{
+	const struct as_tally_key *key = kernel__live_key(&s->kernel, ev->row);
+	const struct recorded_proc *proc = record__find_proc(&s->record, key->proc);
+	struct allocsnoop_event out = {
+		.kind = ev->freed ? ALLOCSNOOP_EVENT_FREE : ALLOCSNOOP_EVENT_ALLOC,
+		.pid = proc ? proc->pid : 0,
+		.tid = ev->tid,
+		.addr = ev->addr,
+		.size = ev->size,
+		.time_ns = ev->time - MIN(s->start_ns, ev->time),
+		.lifetime_ns = ev->time - ev->born,
+		.stack_id = record__whole(&s->record, key->stack),
+	};
+
+	s->event(s->event_arg, &out);
+}
+
 static int session__event(void *ctx, void *data, size_t size)
 {
 	struct session *s = ctx;
@@ -163,8 +187,24 @@ static int session__event(void *ctx, void *data, size_t size)
 	case AS_EVENT_FULL:
 		s->flip_asked = true;
 		break;
+	case AS_EVENT_BLOCK:
+		if (size < sizeof(struct as_block_event))
+			break;
+		session__tell(s, data);
+		return --s->events_left ? 0 : -EAGAIN;
 	}
 	return 0;
+}
+
+/* Takes in all that waits now; what comes meanwhile may wait, or a fast program and a slow callback
+ * would keep us here. */
+static int session__consume(struct session *s)
+{
+	int n;
+
+	s->events_left = kernel__ring_size(&s->kernel) / sizeof(struct as_block_event);
+	n = ring_buffer__consume(s->ring);
+	return n == -EAGAIN ? 0 : n;
 }
 
 /* ---- open and start ---- */
@@ -180,6 +220,7 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		.sampler = &s->sampler,
 		.live = o->live,
 		.max_live = o->max_live ? o->max_live : BLOCKS_DEFAULT,
+		.events = o->event != NULL,
 	};
 	int err = kernel__open(&s->kernel, &k);
 
@@ -289,6 +330,16 @@ static void session__check_slow(struct session *s)
 		     times > 19 ? "at least" : "about", times, s->kernel.hit_ns / 1000.0);
 }
 
+static void session__make_room(struct session *s)
+{
+	u64 now = now__ns();
+
+	if (!s->live || now - s->swept_ns < SWEEP_CHECK_NS)
+		return;
+	s->swept_ns = now;
+	session__sweep(s);
+}
+
 /* Flip first: rows of the quiet tally name only stacks whose records were in the ring before. */
 static int session__drain_once(struct session *s)
 {
@@ -296,7 +347,7 @@ static int session__drain_once(struct session *s)
 
 	if (quiet < 0)
 		return quiet;
-	ring_buffer__consume(s->ring);
+	session__consume(s);
 	copies__tell(s);
 	err = record__drain(&s->record, quiet, s->kernel.tally_rows);
 	if (err)
@@ -326,12 +377,13 @@ static int session__poll_once(struct session *s, int timeout_ms)
 	if (n < 0)
 		return -errno;
 	pthread_mutex_lock(&s->lock);
-	n = ring_buffer__consume(s->ring);
+	n = session__consume(s);
 	if (s->flip_asked) {
 		s->flip_asked = false;
 		n = session__drain_once(s);
 	}
 	session__check_slow(s);
+	session__make_room(s);
 	if (n >= 0)
 		n = targets__alive(s);
 	pthread_mutex_unlock(&s->lock);

@@ -67,8 +67,12 @@ struct session {
 	u64 slow_checked_ns; /* when the targets' slow-down was last looked at */
 	u64 cpu_before_ns;   /* CPU time the targets had used at the start */
 	bool slow_told;
+	u64 swept_ns; /* when it was last asked for room in the table of live blocks */
 	allocsnoop_log_fn log;
 	void *log_arg;
+	allocsnoop_event_fn event; /* NULL: nobody asked */
+	void *event_arg;
+	u32 events_left; /* until the ring's consumer takes a pause */
 };
 
 int session__open(struct session *s, const struct allocsnoop_opts *opts);

@@ -87,6 +87,11 @@ by_command live api_matrix --live
 by_pid live_pid api_matrix --live
 by_command threads8 threads8
 by_command exceptions bad_allocs_static -l
+if /t/events /t/api_matrix >events.out 2>events.err; then
+	ok events
+else
+	bad events "$(head -n 1 events.err)"
+fi
 unharmed fork /t/launch_tree fork 5
 unharmed vfork /t/launch_tree vfork 5
 unharmed spawn /t/launch_tree spawn 5

@@ -50,7 +50,7 @@ add_program() {
 }
 
 make_initramfs() {
-	local name
+	local name libs
 	mkdir -p "$ROOT"/{bin,proc,sys,dev,tmp,etc,t,root}
 	file_is_static "$(command -v busybox)" || skip "busybox is not a static one (package busybox-static)"
 	install "$(command -v busybox)" "$ROOT/bin/busybox"
@@ -60,6 +60,10 @@ make_initramfs() {
 		add_program "$WORK/$name" "/t/$name"
 	done
 	g++ "${WORK_FLAGS[@]}" -static -o "$ROOT/t/bad_allocs_static" "$SOURCE/bad_allocs.cc"
+	libs=$(sed -n 's/^Libs.private: //p' "$BUILD/allocsnoop.pc")
+	# shellcheck disable=SC2086
+	gcc -I"$TREE/include" -pthread -o "$MADE/events" "$SOURCE/embed/events.c" "$BUILD/liballocsnoop.a" $libs
+	add_program "$MADE/events" /t/events
 	echo root:x:0:0:root:/root:/bin/sh >"$ROOT/etc/passwd"
 	install "$TREE/tests/vm/init" "$ROOT/init"
 	install -m 644 "$TREE/tests/vm/guest.sh" "$ROOT/guest.sh"
