@@ -230,7 +230,7 @@ void process__live(struct making *m, const struct recorded_proc *proc,
 		out->live_count = image->live_count;
 		out->live_bytes = image->live_bytes;
 	}
-	if (image && !image->over)
+	if (image && !image->over && !out->exited) /* the number may be another's by now */
 		out->rss_anon = proc_task__rss_anon(proc->pid);
 	if (!heap)
 		return;

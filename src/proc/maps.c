@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "proc/maps.h"
+#include "proc/task.h"
 
 #define DELETED " (deleted)"
 
@@ -98,9 +99,12 @@ int proc_maps__each(pid_t pid, proc_map_fn fn, void *arg)
 	char name[64], *path;
 	size_t cap = 0;
 	ssize_t len;
+	pid_t thread;
 	int err;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	/* A leader that has exited has no mappings any more, its other threads have them all. */
+	thread = proc_task__live_thread(pid);
+	snprintf(name, sizeof(name), "/proc/%d/maps", thread > 0 ? thread : pid);
 	f = fopen(name, "re");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;

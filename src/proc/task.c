@@ -183,17 +183,6 @@ int proc_task__cputime(pid_t pid, u64 *ns)
 	return 0;
 }
 
-u64 proc_task__rss_anon(pid_t pid)
-{
-	char path[64], buf[4096];
-	u64 kib;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (read_file(path, buf, sizeof(buf)) || !status_field(buf, "\nRssAnon:\t", &kib))
-		return 0;
-	return kib * 1024;
-}
-
 int proc_task__is_64bit(pid_t pid)
 {
 	unsigned char ident[EI_NIDENT];
@@ -276,4 +265,16 @@ pid_t proc_task__live_thread(pid_t pid)
 		if (is_live(pid, tid))
 			return tid;
 	return -ESRCH;
+}
+
+u64 proc_task__rss_anon(pid_t pid)
+{
+	char path[64], buf[4096];
+	u64 kib;
+
+	/* A leader that has exited has no memory, while its other threads have. */
+	snprintf(path, sizeof(path), "/proc/%d/status", proc_task__live_thread(pid));
+	if (read_file(path, buf, sizeof(buf)) || !status_field(buf, "\nRssAnon:\t", &kib))
+		return 0;
+	return kib * 1024;
 }

@@ -12,6 +12,7 @@
 
 #include "base/ahead.h"
 #include "elf/image.h"
+#include "proc/task.h"
 #include "trace/kernel.h"
 
 #define DELETED " (deleted)"
@@ -57,15 +58,18 @@ const struct traced_site *files__site(const struct files *f, u32 number)
 	return number && number <= f->sites.cnt ? &f->sites.v[number - 1] : NULL;
 }
 
-/* Through map_files: the mapped inode itself, whatever happened to its path since. */
+/* Through map_files: the mapped inode itself, whatever happened to its path since. A process
+ * without its main thread has them under its other threads' ids. */
 static int mapping__open(const struct as_map_event *ev, char **path)
 {
 	char link[96], target[4096];
+	pid_t thread = proc_task__live_thread(ev->tgid);
 	struct stat st;
 	ssize_t n;
 	int fd;
 
-	snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", ev->tgid, ev->start, ev->end);
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx",
+		 thread > 0 ? thread : (pid_t)ev->tgid, ev->start, ev->end);
 	n = readlink(link, target, sizeof(target) - 1);
 	if (n < 0)
 		return -errno;

@@ -265,8 +265,8 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 	if (k->live) {
 		selftest__returns(k);
 		/* Sessions spare the returns of calls that aren't kept. (A vfork child of -p goes
-		 * unseen then.) */
-		k->use_multi |= k->session && k->multi_pid;
+		 * unseen then.) A multi link finds a process by its main thread. */
+		k->use_multi |= k->session && k->multi_pid && !o->leaderless;
 	}
 	if (k->live && k->seccomp_unsafe && !(k->use_multi && k->session)) {
 		libbpf_set_print(before);

@@ -18,8 +18,9 @@
 struct allocsnoop_bpf;
 
 struct kernel_opts {
-	bool all;    /* every process */
-	bool follow; /* each child gets probes of its own */
+	bool all;	 /* every process */
+	bool follow;	 /* each child gets probes of its own */
+	bool leaderless; /* a process whose main thread has exited is among them */
 	u64 min_size;
 	u64 max_size;
 	u32 max_depth;

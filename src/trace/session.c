@@ -214,6 +214,7 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 	struct kernel_opts k = {
 		.all = s->every,
 		.follow = s->argv != NULL,
+		.leaderless = s->leaderless,
 		.min_size = o->min_size,
 		.max_size = o->max_size ? o->max_size : ~0ull,
 		.max_depth = o->max_depth ? o->max_depth : DEPTH_DEFAULT,

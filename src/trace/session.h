@@ -50,6 +50,7 @@ struct session {
 	struct map targets; /* pid -> struct target * */
 	struct links all;   /* probes in every process */
 	VEC(pid_t) pids;    /* -p */
+	bool leaderless;    /* the main thread of one of them has exited */
 	char **argv;	    /* COMMAND, copied */
 	char *user;
 	bool live; /* --live */

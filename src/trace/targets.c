@@ -256,7 +256,7 @@ static int pid__check(pid_t id, struct proc_task *t)
 		err__hint("without -p every process is traced");
 		return err;
 	}
-	if (proc_task__read(id, t) || t->state == 'Z' || t->state == 'X') {
+	if (proc_task__read(id, t) || proc_task__live_thread(t->tgid) < 0) {
 		err = err__fail(-ESRCH, "process %d: no such process", (int)id);
 		err__hint("it may have ended; start it under allocsnoop: allocsnoop -- COMMAND");
 		return err;
@@ -302,6 +302,7 @@ int targets__check(struct session *s, const pid_t *pids, size_t cnt)
 			twice |= s->pids.v[j] == t.tgid;
 		if (!twice)
 			err = vec__push(&s->pids, t.tgid);
+		s->leaderless |= proc_task__live_thread(t.tgid) != t.tgid;
 	}
 	return err;
 }

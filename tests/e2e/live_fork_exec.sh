@@ -35,6 +35,29 @@ is_same "blocks of before" "$(total "$TMP/early.json")" "7 3080"
 trace "$TMP/again.json" -l -- "$WORK/live_edges" again
 check "$TMP/again.json" "$TMP/again.json.stdout" live exit
 
+# A process goes on without its main thread: it can be traced, hasn't exited, and has memory.
+is_zombie() {
+	[ "$(process_state "$1")" = Z ]
+}
+export HOLD_FIFO=$TMP/hold
+mkfifo "$HOLD_FIFO"
+for whom in pid every; do
+	gated "$WORK/live_edges" headless
+	until_true 20 is_zombie "$TARGET" || fail "the main thread does not exit"
+	[ $whom = every ] || set -- -p "$TARGET"
+	attach "$TMP/$whom.json" -l "$@"
+	set --
+	release
+	until_true 20 grep -q '^done' "$TARGET_OUT" || fail "live_edges does not come to its end"
+	stop_snoop "$TMP/$whom.json"
+	release "$HOLD_FIFO"
+	finish "$TARGET"
+	ends_are "$TMP/$whom.json" e_headless "2 1000" "1 500" "0 0"
+	is_same "of the process" "$(ask "$TMP/$whom.json" '.processes[] | select(.pid == $pid) |
+		"\(.exited) \(.rss_anon > 0)"' --argjson pid "$TARGET")" "false true"
+done
+unset HOLD_FIFO
+
 # A shell that becomes the program: the blocks that it leaves are no leak of the program's.
 trace "$TMP/shell.json" -l -- sh -c "exec '$WORK/live_edges' again"
 check "$TMP/shell.json" "$TMP/shell.json.stdout" live exit

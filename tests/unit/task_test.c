@@ -103,9 +103,13 @@ static void test_hostile_name(void)
 	struct proc_task t;
 
 	CHECK_EQ(sysconf(_SC_CLK_TCK), 100);
+	/* A state that is known for sure: before it sleeps in pause() it may have to wait for a
+	 * CPU. */
+	kill(pid, SIGSTOP);
+	CHECK_EQ(waitpid(pid, NULL, WUNTRACED), pid);
 	CHECK_EQ(proc_task__read(pid, &t), 0);
 	CHECK_STR(t.comm, "a) Z 1 (\n\xff)");
-	CHECK_EQ(t.state, 'S');
+	CHECK_EQ(t.state, 'T');
 	CHECK_EQ(t.ppid, getpid());
 	CHECK(t.start_ticks >= before && t.start_ticks <= boot_ticks());
 	end(pid);
@@ -191,6 +195,7 @@ static void test_dead_leader(void)
 	CHECK(tid > 0 && tid != pid);
 	CHECK_EQ(proc_task__read(tid, &t), 0);
 	CHECK_EQ(t.tgid, pid);
+	CHECK(proc_task__rss_anon(pid) > 0);
 	CHECK_EQ(proc_task__live_thread(getpid()), getpid());
 	end(pid);
 }

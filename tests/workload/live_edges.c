@@ -7,7 +7,9 @@
  *   live_edges OTHER     OTHER is a program to spawn
  *   live_edges early     passes its gate only after its first ten blocks
  *   live_edges again     executes itself
+ *   live_edges headless  allocates in a thread when main() has ended by pthread_exit
  */
+#include <pthread.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -53,6 +55,7 @@ MAKER(e_first)
 MAKER(e_early)
 MAKER(e_late)
 MAKER(e_again)
+MAKER(e_headless)
 
 static void wait_for(pid_t pid)
 {
@@ -194,6 +197,29 @@ static void again(char *self, int second)
 	_exit(0);
 }
 
+/* main: its thread */
+static void *outlive(void *arg)
+{
+	pthread_join(*(pthread_t *)arg, NULL);
+	gate__start();
+	fill(e_headless, 3, 500);
+	free(keep[0]);
+	gate__say("expect e_headless 3 1500\nlive e_headless 2 1000\nfreed e_headless 1 500\n");
+	gate__end();
+	_exit(0);
+}
+
+static void headless(void)
+{
+	static pthread_t self;
+	pthread_t thread;
+
+	self = pthread_self();
+	if (pthread_create(&thread, NULL, outlive, &self))
+		_exit(5);
+	pthread_exit(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2)
@@ -202,6 +228,8 @@ int main(int argc, char **argv)
 		come_late();
 	if (!strcmp(argv[1], "again"))
 		again(argv[0], argc > 2);
+	if (!strcmp(argv[1], "headless"))
+		headless();
 	part(argv[1]);
 	gate__end();
 	_exit(0);
