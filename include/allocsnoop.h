@@ -277,7 +277,8 @@ struct allocsnoop_info {
 	double alloc_count_se, alloc_bytes_se; /* standard errors */
 	uint64_t live_count, live_bytes;
 	uint64_t failed_count; /* calls that could be seen to fail (impossible sizes; in mode live,
-				  all that failed); in no other number */
+				  all that failed, when sampled those
+				  of the kept ones); in no other number */
 
 	/* Mode live: sums over samples. */
 	double live_count_se, live_bytes_se; /* standard errors */

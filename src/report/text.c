@@ -115,7 +115,9 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p)
 	if (info->failed_count)
 		str__addf(s, TEXT_LABEL "%" PRIu64 " calls %s, in no other number\n", "failed",
 			  info->failed_count,
-			  is_live(info) ? "that failed" : "with impossible sizes");
+			  !is_live(info) ? "with impossible sizes"
+			  : info->exact	 ? "that failed"
+					 : "seen to fail (returns of kept ones only)");
 	add_total(s, info, all.sampled_count);
 	if (is_live(info))
 		live__add_header(s, p, &all);
