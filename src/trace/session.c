@@ -304,6 +304,12 @@ int session__start(struct session *s)
 
 /* ---- while it runs ---- */
 
+/* With live a kept call's return is probed, too, and sooner or later its block's free. */
+static u64 session__hits(const struct session *s, const struct kernel_counts *c)
+{
+	return s->live ? c->calls + c->kept + c->calls : c->calls;
+}
+
 /*
  * One warning when the probes take more than a tenth of the CPU time that the targets need without
  * them. The cost of a hit is an estimate, so it can't be more than nearly all of the time.
@@ -311,7 +317,7 @@ int session__start(struct session *s)
 static void session__check_slow(struct session *s)
 {
 	struct kernel_counts c;
-	u64 now = now__ns(), lost, cpu;
+	u64 now = now__ns(), hits, lost, cpu;
 	double times;
 
 	if (s->slow_told || s->every || now - s->slow_checked_ns < SLOW_CHECK_NS)
@@ -320,15 +326,18 @@ static void session__check_slow(struct session *s)
 	kernel__counts(&s->kernel, &c);
 	cpu = targets__cpu_ns(s);
 	cpu -= MIN(cpu, s->cpu_before_ns);
-	lost = MIN(c.calls * s->kernel.hit_ns, cpu - cpu / 20);
+	hits = session__hits(s, &c);
+	lost = MIN(hits * s->kernel.hit_ns, cpu - cpu / 20);
 	if (lost < SLOW_CHECK_NS / 10 || lost * 100 < (cpu - lost) * SLOW_PERCENT)
 		return;
 	s->slow_told = true;
 	times = (double)cpu / (cpu - lost);
-	session__log(s, ALLOCSNOOP_WARN,
-		     "the targets take %s %.1f times as long while traced (%.1f us a call); "
-		     "--max-overhead sets a budget",
-		     times > 19 ? "at least" : "about", times, s->kernel.hit_ns / 1000.0);
+	session__log(
+		s, ALLOCSNOOP_WARN,
+		"the targets take %s %.1f times as long while traced (%.1f us a call): a short -d "
+		"spares them; --max-overhead, to set a budget, is not yet in this version",
+		times > 19 ? "at least" : "about", times,
+		(double)hits / c.calls * s->kernel.hit_ns / 1000);
 }
 
 static void session__make_room(struct session *s)

@@ -5,6 +5,11 @@
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 
+# What the warning says that a call costs.
+call_ns() { # PROFILE
+	sed -nE 's/.* while traced \(([0-9]+)\.([0-9]) us a call\).*/\1\200/p' "$1.err" | sed 's/^0*//'
+}
+
 counter_file "$TMP/traced"
 counter_file "$TMP/other"
 gated "$WORK/counter" "$TMP/other"
@@ -26,6 +31,7 @@ counter_stop "$TMP/traced"
 finish "$traced"
 attached_done "$TMP/out.json"
 is_same "warnings" "$(grep -c -- --max-overhead "$TMP/out.json.err")" 1
+told=$(call_ns "$TMP/out.json")
 count=$(counter_read "$TMP/traced")
 is_same "all of the traced one" "$(total "$TMP/out.json")" "$count $((count * 64))"
 is_same "processes" "$(ask "$TMP/out.json" '.processes[].pid')" "$traced"
@@ -51,3 +57,15 @@ count=$(counter_read "$TMP/traced")
 is_same "all of the command" "$(total "$TMP/command.json")" "$count $((count * 64))"
 counter_stop "$TMP/other"
 finish "$other"
+
+# With --live there are three probes where there was one.
+counter_file "$TMP/traced"
+gated "$WORK/counter" "$TMP/traced"
+attach "$TMP/live.json" -l -p "$TARGET"
+release
+until_true 30 grep -q -- --max-overhead "$TMP/live.json.err" || fail "no warning with --live"
+counter_stop "$TMP/traced"
+finish "$TARGET"
+attached_done "$TMP/live.json"
+live=$(call_ns "$TMP/live.json")
+[ $((live * 2)) -ge $((told * 3)) ] || fail "a call costs $live ns with --live, $told ns without?"
