@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The live members of a profile: what is still there, how old it is, how it got there. */
 #include <errno.h>
-#include <math.h>
 
 #include "making.h"
 #include "proc/task.h"
@@ -47,7 +46,7 @@ static struct image *making__image(const struct making *m, u64 proc)
 /* What n kept ones of the row stand for. */
 static u64 scaled(double p, u64 n)
 {
-	return p < 1 ? (u64)llround((double)n / p) : n;
+	return p < 1 ? estimate__round((double)n / p) : n;
 }
 
 static int sample__lifetimes(struct making *m, const struct live_row *r, double p, bool over,

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,8 +169,8 @@ static void sample__estimate(const struct sampler *sampler, const struct recorde
 		return;
 	}
 	sampler__add(sampler, row->key.size_class, row->cnt, row->bytes, &e);
-	out->alloc_count = llround(e.cnt);
-	out->alloc_bytes = (u64)e.bytes;
+	out->alloc_count = estimate__round(e.cnt);
+	out->alloc_bytes = estimate__round(e.bytes);
 	out->alloc_count_var = e.cnt_var;
 	out->alloc_bytes_var = e.bytes_var;
 }

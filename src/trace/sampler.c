@@ -42,6 +42,11 @@ double sampler__p(const struct sampler *s, u32 class)
 	return (double)s->thr[class] / (double)THR_ALWAYS;
 }
 
+u64 estimate__round(double val)
+{
+	return val < 0x1p64 ? (u64)round(val) : UINT64_MAX;
+}
+
 /*
  * Squares of sizes aren't summed in the kernel (they pass 64 bits). For sizes in [low, high] the
  * sum of (size - low)(high - size) isn't negative, so bytes (low + high) - cnt low high bounds the

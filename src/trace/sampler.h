@@ -34,6 +34,9 @@ void sampler__by_bytes(struct sampler *s, u64 mean);
 
 double sampler__p(const struct sampler *s, u32 class);
 
+/* An estimate as a whole number; UINT64_MAX above that. */
+u64 estimate__round(double val);
+
 /* Adds cnt kept allocations of `bytes` in all, of one class, to e. */
 void sampler__add(const struct sampler *s, u32 class, u64 cnt, u64 bytes, struct estimate *e);
 

@@ -284,11 +284,22 @@ static void numbers__test(void)
 	}
 }
 
+/* Of hostile sizes an estimate may not fit into a number. */
+static void round__test(void)
+{
+	CHECK_EQ(estimate__round(0), 0);
+	CHECK_EQ(estimate__round(2.5), 3);
+	CHECK_EQ(estimate__round(0x1p63), 1ull << 63);
+	CHECK_EQ(estimate__round(0x1p64), UINT64_MAX);
+	CHECK_EQ(estimate__round(1e300), UINT64_MAX);
+}
+
 int main(void)
 {
 	static const u64 means[] = { 4 << 10, 64 << 10, 512 << 10 };
 
 	seeds = 2024;
+	round__test();
 	rate__test(0.1, 4000);
 	rate__test(0.01, 20000);
 	rate__test(0.001, 160000);
