@@ -119,8 +119,7 @@ static int print_title(struct heap_table *t)
 	str__add(&t->line, "\nprocesses by live bytes");
 	if (t->shown < t->cnt)
 		str__addf(&t->line, ", the first %zu of %zu", t->shown, t->cnt);
-	str__add(&t->line, " (the rest of RssAnon: the allocator's reserve, fragments, other "
-			   "memory):");
+	str__add(&t->line, " (RssAnon has reserve, fragments too):");
 	return text__line(&t->line, t->out);
 }
 

@@ -82,7 +82,7 @@ static void add_temporary(struct str *s, const struct allocsnoop_info *info)
 		return;
 	str__addf(s, TEXT_LABEL "%" PRIu64 " blocks, ", "temporary", info->temporary_count);
 	look__share(s, info->temporary_count, info->alloc_count);
-	str__add(s, " of all: freed before their thread allocated again\n");
+	str__add(s, " of all: freed before the thread's next one\n");
 }
 
 /* Rows of garbage collectors: their blocks are the untracked ones that no loss explains. */
@@ -118,8 +118,7 @@ static void add_unknown(struct str *s, const struct allocsnoop_info *info)
 	if (info->unknown_frees)
 		str__addf(s,
 			  TEXT_LABEL "%" PRIu64
-				     " frees of blocks from before the start or a fork, in no "
-				     "other number\n",
+				     " frees of blocks from before the start or a fork\n",
 			  "unknown", info->unknown_frees);
 }
 
@@ -137,34 +136,49 @@ static u64 life_sum(const u64 *classes, size_t from, size_t to)
 	return sum;
 }
 
+/* Parts of a list that begins at *line; where the next one may pass 80 columns, in a new line. */
+static void add_comma(struct str *s, size_t *line)
+{
+	const size_t longest = strlen(", 99.9 % < 134 ms,");
+
+	if (s->len - *line + longest <= 80) {
+		str__add(s, ", ");
+		return;
+	}
+	str__add(s, ",\n");
+	*line = s->len;
+	str__addf(s, TEXT_LABEL, "");
+}
+
 /* "12.3 % < 1.0 us, 99.8 % < 1.0 ms, all < 8.6 s": shares of all blocks that are younger. */
 static void add_lifetimes(struct str *s, const char *label, const char *what, const u64 *classes)
 {
 	u64 all = life_sum(classes, 0, ALLOCSNOOP_LIFE_CLASSES), below = 0;
-	const char *comma = " ";
-	size_t from = 0;
+	size_t from = 0, line = s->len;
 
 	if (!all)
 		return;
-	str__addf(s, TEXT_LABEL "%s", label, what);
+	str__addf(s, TEXT_LABEL "%s ", label, what);
 	for (size_t i = 0; i < ARRAY_SIZE(life_bounds) && below < all; i++) {
 		u64 more = life_sum(classes, from, life_bounds[i]);
 
 		from = life_bounds[i];
-		below = sum__add(below, more);
 		if (!more)
 			continue;
-		str__add(s, comma);
+		if (below)
+			add_comma(s, &line);
+		below = sum__add(below, more);
 		if (below >= all)
 			str__add(s, "all");
 		else
 			look__share(s, below, all);
 		str__add(s, " < ");
 		look__ns(s, (double)(1ull << life_bounds[i]));
-		comma = ", ";
 	}
 	if (below < all) {
-		str__addf(s, "%s%s >= ", comma, below ? "the rest" : "all");
+		if (below)
+			add_comma(s, &line);
+		str__addf(s, "%s >= ", below ? "the rest" : "all");
 		look__ns(s, (double)(1ull << from));
 	}
 	str__add(s, "\n");
@@ -193,7 +207,7 @@ void live__add_header(struct str *s, const struct allocsnoop_profile *p,
 	add_blocks(s, "freed", info->freed_bytes, info->freed_count, "");
 	add_temporary(s, info);
 	add_blocks(s, "at exit", info->exit_bytes, info->exit_count,
-		   ": given back by the end of their process, no leaks");
+		   ": given back by exit or exec, no leaks");
 	add_untracked(s, p);
 	add_unknown(s, info);
 	add_all_lifetimes(s, p);
