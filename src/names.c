@@ -239,13 +239,31 @@ static int making__losses(struct making *m)
 	return err;
 }
 
+/* The name of a process that may have ended meanwhile: then what the recording says, of its newest
+ * image. (Its id may be another's by now.) */
+static const char *making__comm(struct making *m, pid_t pid, struct proc_task *t)
+{
+	const struct recorded_proc *newest = NULL;
+	u64 key, val;
+
+	for (size_t i = 0; map__next(&m->s->record.procs, &i, &key, &val);) {
+		const struct recorded_proc *proc = (void *)(uintptr_t)val;
+
+		if (proc->pid == (u32)pid && (!newest || proc->exec_id > newest->exec_id))
+			newest = proc;
+	}
+	if (newest)
+		return newest->comm;
+	return proc_task__read(pid, t) ? NULL : t->comm;
+}
+
 /* "sqlite3 :memory:", "process 12 (redis-server)", "every process" */
 static const char *making__target(struct making *m)
 {
 	struct session *s = m->s;
 	struct proc_task t;
 	struct str text = {};
-	const char *out;
+	const char *comm, *out;
 
 	for (char **a = s->argv; a && *a; a++)
 		str__addf(&text, "%s%s", a == s->argv ? "" : " ", *a);
@@ -255,8 +273,9 @@ static const char *making__target(struct making *m)
 			  : s->pids.cnt == 1 ? "process "
 					     : "processes ",
 			  (int)s->pids.v[i]);
-		if (!proc_task__read(s->pids.v[i], &t))
-			str__addf(&text, " (%s)", t.comm);
+		comm = making__comm(m, s->pids.v[i], &t);
+		if (comm)
+			str__addf(&text, " (%s)", comm);
 	}
 	if (s->every)
 		str__add(&text, "every process");

@@ -30,6 +30,7 @@ release
 finish "$TARGET"
 attached_done "$TMP/early.json"
 check "$TMP/early.json" "$TARGET_OUT" live freed
+is_same "target" "$(ask "$TMP/early.json" .target)" "process $TARGET (live_edges)"
 is_same "blocks of before" "$(total "$TMP/early.json")" "7 3080"
 
 trace "$TMP/again.json" -l -- "$WORK/live_edges" again
