@@ -59,7 +59,7 @@ const struct opt_row opt_rows[] = {
 	{ 0, "older", "DUR", "with --live: only blocks at least this old are live", OPT_DURATION,
 	  INTO(older_ns) },
 	{ 0, "max-live", "N", "with --live: blocks followed at once (1M)", OPT_MANY, INTO(max_live),
-	  .most = 1ull << 30, .expert = true },
+	  .most = 1ull << 29, .expert = true },
 	{ 0, "min-size", "SIZE", "only blocks of at least SIZE bytes", OPT_SIZE, INTO(min_size),
 	  .zero_ok = true },
 	{ 0, "max-size", "SIZE", "only blocks of at most SIZE bytes", OPT_SIZE, INTO(max_size) },

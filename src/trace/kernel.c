@@ -182,7 +182,16 @@ static void kernel__choose_probes(struct kernel *k)
 	bpf_program__set_autoload(s->progs.allocsnoop_free, !multi && k->live);
 }
 
-static int kernel__load(struct kernel *k)
+static int err__no_memory(const struct kernel_opts *o)
+{
+	int err = err__fail(-ENOMEM, "the kernel has no memory for tables of %u live blocks",
+			    o->max_live);
+
+	err__hint("follow fewer: --max-live (a block takes some 64 bytes)");
+	return err;
+}
+
+static int kernel__load(struct kernel *k, const struct kernel_opts *o)
 {
 	int err;
 
@@ -195,6 +204,8 @@ static int kernel__load(struct kernel *k)
 	err = allocsnoop_bpf__load(k->skel);
 	if (!err)
 		return 0;
+	if (err == -ENOMEM && k->live)
+		return err__no_memory(o);
 	err__fail(err, "the kernel refused the BPF programs: %s (%s)", strerror(-err), libbpf_said);
 	err__hint("Linux 6.1 or newer with BPF, uprobes and perf events is needed");
 	return err;
@@ -279,7 +290,7 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 	} else {
 		kernel__set_sizes(k, o);
 		kernel__set_knobs(k, o);
-		err = kernel__load(k);
+		err = kernel__load(k, o);
 	}
 	if (!err)
 		err = kernel__set_thr(k, o->sampler);

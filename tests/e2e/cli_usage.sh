@@ -60,7 +60,7 @@ usage "--older '5x': not a duration" '200ms' -l --older 5x
 usage "--older '0': must be above 0" '' -l --older 0
 usage "--max-live '1Q': not a number" '512K' -l --max-live 1Q
 usage "--max-live '0': must be above 0" '' -l --max-live 0
-usage "--max-live '2G': must be at most 1073741824" '' -l --max-live 2G
+usage "--max-live '2G': must be at most 536870912" '' -l --max-live 2G
 usage "--max-overhead 'x': not a percentage" 'none' --max-overhead x
 usage "--output '': must not be empty" '' -o ''
 usage "--user 'no such user': no such user" '' --user 'no such user' -- true

@@ -45,3 +45,10 @@ few() {
 }
 refused 1 "open files" few
 hinted
+
+# More live blocks than the machine has memory for: nothing is wrong with the kernel.
+kib=$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)
+if [ $((kib / 64)) -lt $((450 << 10)) ]; then # the most that may be asked for takes 32 GiB
+	refused 1 "no memory for tables of 536870912 live blocks" "$SNOOP" -l --max-live 512M -p $$
+	hinted
+fi
