@@ -283,7 +283,8 @@ _Static_assert(sizeof(struct as_bucket) == 256, "the tags are one cache line");
 
 /*
  * bpf map `live_rows`: sums of one tally key since the start. Live are alloc - freed - untracked.
- * Row 0 has what found no row of its own.
+ * The first AS_CLASS_CNT rows have what found no row of its own, one for each size class: what a
+ * sampled block stands for depends on it.
  */
 struct as_live_row {
 	struct as_tally_key key; /* all 0: unused */

@@ -7,8 +7,8 @@
 #ifndef ALLOCSNOOP_LIVE_BPF_H
 #define ALLOCSNOOP_LIVE_BPF_H
 
-/* Elements in use of `live_rows` and `heaps`; 0 is everybody's who finds no other. */
-__u64 live_row_cnt = 1;
+/* Elements in use of `live_rows` and `heaps`; the first ones are everybody's who finds no other. */
+__u64 live_row_cnt = AS_CLASS_CNT;
 __u64 heap_cnt = 1;
 
 /* floor(log2(ns)), at most AS_LIFE_CLASSES - 1. */
@@ -50,7 +50,7 @@ __noinline __u32 heap__of(__u64 proc)
 	return known ? *known : 0;
 }
 
-/* The row of a key, made when it's new. 0 when there is no room. */
+/* The row of a key, made when it's new. That of its size class when there is no room. */
 __noinline __u32 row__of(const struct as_tally_key *asked)
 {
 	struct as_tally_key key;
@@ -70,7 +70,7 @@ __noinline __u32 row__of(const struct as_tally_key *asked)
 	r = next < as_live_row_max ? bpf_map_lookup_elem(&live_rows, &at) : NULL;
 	if (!r) {
 		loss__count(AS_LOSS_ROWS_FULL);
-		return 0;
+		return key.size_class & (AS_CLASS_CNT - 1);
 	}
 	r->heap = heap__of(key.proc);
 	r->key = key;
@@ -78,7 +78,7 @@ __noinline __u32 row__of(const struct as_tally_key *asked)
 		return at;
 	__builtin_memset(&r->key, 0, sizeof(r->key)); /* another thread was first: unused */
 	known = bpf_map_lookup_elem(&live_row_at, &key);
-	return known ? *known : 0;
+	return known ? *known : key.size_class & (AS_CLASS_CNT - 1);
 }
 
 /* ---- sums ---- */

@@ -156,7 +156,7 @@ static int making__join_rows(struct making *m)
 	int err = 0;
 	u64 h, at;
 
-	for (size_t i = 1; i < m->live.rows.cnt && !err; i++) {
+	for (size_t i = AS_CLASS_CNT; i < m->live.rows.cnt && !err; i++) {
 		struct live_row *r = &m->live.rows.v[i];
 
 		r->sums.key.stack = record__whole(&m->s->record, r->sums.key.stack);

@@ -124,6 +124,8 @@ int live__take(struct live *l, struct kernel *k, u64 older_ns, u64 old_ns)
 	for (u32 i = 0; i < rows && !err; i++) {
 		struct live_row row = { .sums = k->live_rows[i] };
 
+		if (i < AS_CLASS_CNT)
+			row.sums.key.size_class = i;
 		err = vec__push(&l->rows, row);
 	}
 	for (u32 i = 0; i < heaps && !err; i++) {

@@ -25,7 +25,7 @@ struct live_row {
 };
 
 struct live {
-	VEC(struct live_row) rows; /* element 0 has no stack; those with an empty key are unused */
+	VEC(struct live_row) rows; /* the first AS_CLASS_CNT have no stack; empty ones are unused */
 	VEC(struct as_heap) heaps;
 	struct map heap_at; /* proc -> index */
 	u64 now_ns;	    /* CLOCK_MONOTONIC */

@@ -22,7 +22,7 @@
 #define DEPTH_DEFAULT	    512
 #define BLOCKS_DEFAULT	    (1u << 20)
 #define BLOCKS_MAX	    (1u << 29) /* for more the kernel makes no hash table of spilled ones */
-#define POLL_SLICE_MS	    20 /* the kernel doesn't wake us for every record */
+#define POLL_SLICE_MS	    20	       /* the kernel doesn't wake us for every record */
 #define SLOW_CHECK_NS	    500000000ull
 #define SLOW_PERCENT	    10
 #define SWEEP_CHECK_NS	    1000000000ull

@@ -210,12 +210,13 @@ static void live_rows__test(void)
 {
 	scene__init_new();
 	as_live = 1;
-	as_live_row_max = host_map__of(&live_rows)->max = host_map__of(&live_row_at)->max = 16;
+	host_map__of(&live_rows)->max = host_map__of(&live_row_at)->max = 2 * AS_CLASS_CNT + 16;
+	as_live_row_max = 2 * AS_CLASS_CNT + 16;
 	for (u32 i = 0; i < 20; i++)
 		hit(SP + 0x18, 0);
-	CHECK_EQ(copies__sent(), 7); /* row 0 is nobody's */
-	CHECK_EQ(live_row_cnt, 9);   /* all others have one */
-	CHECK_EQ(host__loss(AS_LOSS_STACK_COPY_LIMITED), 13);
+	CHECK_EQ(copies__sent(), 8);
+	CHECK_EQ(live_row_cnt, AS_CLASS_CNT + 9); /* all others have one */
+	CHECK_EQ(host__loss(AS_LOSS_STACK_COPY_LIMITED), 12);
 	CHECK_EQ(host__loss(AS_LOSS_ROWS_FULL), 0);
 }
 

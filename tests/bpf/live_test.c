@@ -190,12 +190,12 @@ static void temporary__test(void)
 	call(MALLOC, 1, 0, 0x1000);
 	host.now += 5000; /* 2^12 .. 2^13 */
 	free_of(0x1000);
-	CHECK_EQ(row__at(1)->life[12], 1);
-	CHECK_EQ(row__at(1)->life_ns, 5000);
+	CHECK_EQ(row__at(AS_CLASS_CNT)->life[12], 1);
+	CHECK_EQ(row__at(AS_CLASS_CNT)->life_ns, 5000);
 	call(MALLOC, 1, 0, 0x1000);
 	host.now += 1ull << 60;
 	free_of(0x1000);
-	CHECK_EQ(row__at(1)->life[AS_LIFE_CLASSES - 1], 1);
+	CHECK_EQ(row__at(AS_CLASS_CNT)->life[AS_LIFE_CLASSES - 1], 1);
 }
 
 static void peak__test(void)
@@ -553,15 +553,17 @@ static void missed__test(void)
 	CHECK_EQ(host__loss(AS_LOSS_MISSED_FREE), 1);
 }
 
-/* More stacks than rows: the sums stay exact. */
+/* More stacks than rows: the sums stay exact, those of each size class, too. */
 static void rows_full__test(void)
 {
 	scene__init(64);
-	as_live_row_max = host_map__of(&live_rows)->max = 3;
+	as_live_row_max = host_map__of(&live_rows)->max = AS_CLASS_CNT + 2;
 	for (u64 i = 0; i < 8; i++)
 		call(MALLOC, 1ull << i, 0, (i + 1) << 12);
 	CHECK_EQ(host__loss(AS_LOSS_ROWS_FULL), 6);
 	LIVE(0, 8, 255);
+	for (u64 i = 2; i < 8; i++)
+		CHECK_EQ(row__at(as_size_class(1ull << i))->alloc_bytes, 1ull << i);
 	for (u64 i = 0; i < 8; i++)
 		free_of((i + 1) << 12);
 	LIVE(0, 0, 0);
