@@ -44,9 +44,9 @@ static struct image *making__image(const struct making *m, u64 proc)
 /* ---- one row ---- */
 
 /* What n kept ones of the row stand for. */
-static u64 scaled(double p, u64 n)
+static u64 scaled(struct making *m, enum rounded what, double p, u64 n)
 {
-	return p < 1 ? estimate__round((double)n / p) : n;
+	return p < 1 ? estimate__round((double)n / p, &m->left[what]) : n;
 }
 
 static int sample__lifetimes(struct making *m, const struct live_row *r, double p, bool over,
@@ -58,16 +58,16 @@ static int sample__lifetimes(struct making *m, const struct live_row *r, double 
 	if (!l)
 		return -ENOMEM;
 	for (size_t i = 0; i < AS_LIFE_CLASSES; i++) {
-		l->freed[i] = scaled(p, r->sums.life[i]);
-		l->live[i] = over ? 0 : scaled(p, r->ages[i]);
+		l->freed[i] = scaled(m, ROUND_LIFE_FREED, p, r->sums.life[i]);
+		l->live[i] = over ? 0 : scaled(m, ROUND_LIFE_LIVE, p, r->ages[i]);
 	}
 	out->lifetimes = l;
 	if (r->sums.freed_cnt)
 		out->freed_mean_ns = (double)r->sums.life_ns / (double)r->sums.freed_cnt;
 	if (over)
 		return 0;
-	out->old_count = scaled(p, r->old_cnt);
-	out->old_bytes = scaled(p, r->old_bytes);
+	out->old_count = scaled(m, ROUND_OLD_CNT, p, r->old_cnt);
+	out->old_bytes = scaled(m, ROUND_OLD_BYTES, p, r->old_bytes);
 	if (r->older_cnt)
 		out->live_mean_ns = (double)r->age_ns / (double)r->older_cnt;
 	return 0;
@@ -81,16 +81,26 @@ static void row__live(const struct making *m, const struct live_row *r, bool ove
 	*bytes = over ? 0 : m->s->older_ns ? r->older_bytes : live_row__bytes(r);
 }
 
-static void sample__grown(const struct session *s, size_t at, struct allocsnoop_sample *out)
+/* What now is more, or less, than it was before. */
+static s64 grown(struct making *m, enum rounded what, double p, u64 now, u64 before)
 {
+	if (now < before)
+		return -(s64)scaled(m, what, p, before - now);
+	return scaled(m, what, p, now - before);
+}
+
+static void sample__grown(struct making *m, size_t at, double p, u64 cnt, u64 bytes,
+			  struct allocsnoop_sample *out)
+{
+	const struct session *s = m->s;
+	struct live_before before = {};
+
 	if (!s->has_before)
 		return;
-	out->grown_count = out->live_count;
-	out->grown_bytes = out->live_bytes;
-	if (at < s->before.cnt) {
-		out->grown_count -= s->before.v[at].cnt;
-		out->grown_bytes -= s->before.v[at].bytes;
-	}
+	if (at < s->before.cnt)
+		before = s->before.v[at];
+	out->grown_count = grown(m, ROUND_GROWN_CNT, p, cnt, before.cnt);
+	out->grown_bytes = grown(m, ROUND_GROWN_BYTES, p, bytes, before.bytes);
 }
 
 int sample__live(struct making *m, size_t at, const struct recorded_proc *proc,
@@ -107,24 +117,24 @@ int sample__live(struct making *m, size_t at, const struct recorded_proc *proc,
 
 	row__live(m, r, over, &cnt, &bytes);
 	sampler__add(&m->s->sampler, class, cnt, bytes, &e);
-	out->live_count = scaled(p, cnt);
-	out->live_bytes = scaled(p, bytes);
+	out->live_count = scaled(m, ROUND_LIVE_CNT, p, cnt);
+	out->live_bytes = scaled(m, ROUND_LIVE_BYTES, p, bytes);
 	out->live_count_var = e.cnt_var;
 	out->live_bytes_var = e.bytes_var;
-	out->freed_count = scaled(p, r->sums.freed_cnt);
-	out->freed_bytes = scaled(p, r->sums.freed_bytes);
-	out->untracked_count = scaled(p, r->sums.untracked_cnt);
-	out->untracked_bytes = scaled(p, r->sums.untracked_bytes);
-	out->temporary_count = scaled(p, r->sums.temporary_cnt);
+	out->freed_count = scaled(m, ROUND_FREED_CNT, p, r->sums.freed_cnt);
+	out->freed_bytes = scaled(m, ROUND_FREED_BYTES, p, r->sums.freed_bytes);
+	out->untracked_count = scaled(m, ROUND_UNTRACKED_CNT, p, r->sums.untracked_cnt);
+	out->untracked_bytes = scaled(m, ROUND_UNTRACKED_BYTES, p, r->sums.untracked_bytes);
+	out->temporary_count = scaled(m, ROUND_TEMPORARY_CNT, p, r->sums.temporary_cnt);
 	if (over) {
-		out->exit_count = scaled(p, live_row__cnt(r));
-		out->exit_bytes = scaled(p, live_row__bytes(r));
+		out->exit_count = scaled(m, ROUND_EXIT_CNT, p, live_row__cnt(r));
+		out->exit_bytes = scaled(m, ROUND_EXIT_BYTES, p, live_row__bytes(r));
 	}
 	if (m->s->sampler.exact && heap) {
 		out->peak_count = r->sums.peak_cnt;
 		out->peak_bytes = r->sums.peak_bytes;
 	}
-	sample__grown(m->s, at, out);
+	sample__grown(m, at, p, cnt, bytes, out);
 	if (image) {
 		image->live_count += out->live_count;
 		image->live_bytes += out->live_bytes;
@@ -183,12 +193,9 @@ static int making__remember(struct making *m)
 	for (size_t i = 0; i < m->live.rows.cnt && !err; i++) {
 		const struct live_row *r = &m->live.rows.v[i];
 		const struct image *image = making__image(m, r->sums.key.proc);
-		double p = sampler__p(&s->sampler, r->sums.key.size_class);
 		struct live_before before;
-		u64 cnt, bytes;
 
-		row__live(m, r, image && image->over, &cnt, &bytes);
-		before = (struct live_before){ .cnt = scaled(p, cnt), .bytes = scaled(p, bytes) };
+		row__live(m, r, image && image->over, &before.cnt, &before.bytes);
 		err = vec__push(&s->before, before);
 	}
 	s->has_before = !err;

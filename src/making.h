@@ -5,15 +5,38 @@
 
 #include "names.h"
 
+/* Numbers that are rounded, each among its kind. */
+enum rounded {
+	ROUND_ALLOC_CNT,
+	ROUND_ALLOC_BYTES,
+	ROUND_LIVE_CNT,
+	ROUND_LIVE_BYTES,
+	ROUND_FREED_CNT,
+	ROUND_FREED_BYTES,
+	ROUND_EXIT_CNT,
+	ROUND_EXIT_BYTES,
+	ROUND_UNTRACKED_CNT,
+	ROUND_UNTRACKED_BYTES,
+	ROUND_TEMPORARY_CNT,
+	ROUND_OLD_CNT,
+	ROUND_OLD_BYTES,
+	ROUND_GROWN_CNT,
+	ROUND_GROWN_BYTES,
+	ROUND_LIFE_FREED,
+	ROUND_LIFE_LIVE,
+	ROUND_MAX
+};
+
 struct making {
 	struct names *names;
 	struct session *s;
 	struct allocsnoop_profile *p;
-	struct map frames;  /* mix(file, offset) -> struct allocsnoop_frame * */
-	struct map stacks;  /* stack id -> struct stack_frames * */
-	u64 unknown_stacks; /* allocations whose stack never came */
-	struct live live;   /* --live */
-	struct map images;  /* --live: proc -> struct image * */
+	struct map frames;	/* mix(file, offset) -> struct allocsnoop_frame * */
+	struct map stacks;	/* stack id -> struct stack_frames * */
+	u64 unknown_stacks;	/* allocations whose stack never came */
+	struct live live;	/* --live */
+	struct map images;	/* --live: proc -> struct image * */
+	double left[ROUND_MAX]; /* see estimate__round() */
 };
 
 /* Makes a row's sample. at: its number. */

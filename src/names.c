@@ -157,9 +157,10 @@ static void sample__sizes(const struct session *s, u32 class, struct allocsnoop_
 	out->size_high = as_class_low(end) - 1;
 }
 
-static void sample__estimate(const struct sampler *sampler, const struct recorded_row *row,
+static void sample__estimate(struct making *m, const struct recorded_row *row,
 			     struct allocsnoop_sample *out)
 {
+	const struct sampler *sampler = &m->s->sampler;
 	struct estimate e = {};
 
 	out->sampled_count = row->cnt;
@@ -169,8 +170,8 @@ static void sample__estimate(const struct sampler *sampler, const struct recorde
 		return;
 	}
 	sampler__add(sampler, row->key.size_class, row->cnt, row->bytes, &e);
-	out->alloc_count = estimate__round(e.cnt);
-	out->alloc_bytes = estimate__round(e.bytes);
+	out->alloc_count = estimate__round(e.cnt, &m->left[ROUND_ALLOC_CNT]);
+	out->alloc_bytes = estimate__round(e.bytes, &m->left[ROUND_ALLOC_BYTES]);
 	out->alloc_count_var = e.cnt_var;
 	out->alloc_bytes_var = e.bytes_var;
 }
@@ -198,7 +199,7 @@ int making__row(struct making *m, const struct recorded_row *row, size_t at)
 	out.frames = sf->v;
 	out.frame_cnt = sf->cnt;
 	sample__sizes(m->s, row->key.size_class, &out);
-	sample__estimate(&m->s->sampler, row, &out);
+	sample__estimate(m, row, &out);
 	if (m->s->live)
 		err = sample__live(m, at, proc, &out);
 	return err ? err : profile__add_sample(m->p, &out);

@@ -42,9 +42,16 @@ double sampler__p(const struct sampler *s, u32 class)
 	return (double)s->thr[class] / (double)THR_ALWAYS;
 }
 
-u64 estimate__round(double val)
+u64 estimate__round(double val, double *left)
 {
-	return val < 0x1p64 ? (u64)round(val) : UINT64_MAX;
+	double want = val + *left, whole = want < 0.5 ? 0 : round(want);
+
+	if (val == 0)
+		return 0; /* nothing was seen there */
+	if (!(whole < 0x1p64))
+		return UINT64_MAX;
+	*left = want - whole;
+	return (u64)whole;
 }
 
 /*

@@ -34,8 +34,12 @@ void sampler__by_bytes(struct sampler *s, u64 mean);
 
 double sampler__p(const struct sampler *s, u32 class);
 
-/* An estimate as a whole number; UINT64_MAX above that. */
-u64 estimate__round(double val);
+/*
+ * An estimate as a whole number; UINT64_MAX above that. What rounding took from it is left to the
+ * next one of its kind: rows of one sample that stands for 1.3 are many, and their sum must not
+ * say 1 for each.
+ */
+u64 estimate__round(double val, double *left);
 
 /* Adds cnt kept allocations of `bytes` in all, of one class, to e. */
 void sampler__add(const struct sampler *s, u32 class, u64 cnt, u64 bytes, struct estimate *e);

@@ -29,7 +29,7 @@ struct target {
 	bool attached; /* has probes of its own (a vfork child may live on its parent's) */
 };
 
-/* What was live in a row when the profile before was taken. */
+/* What was live in a row when the profile before was taken; kept blocks, when sampled. */
 struct live_before {
 	u64 cnt;
 	u64 bytes;

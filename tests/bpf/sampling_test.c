@@ -284,14 +284,21 @@ static void numbers__test(void)
 	}
 }
 
-/* Of hostile sizes an estimate may not fit into a number. */
+/* Of hostile sizes an estimate may not fit into a number; of small ones the sum must be right. */
 static void round__test(void)
 {
-	CHECK_EQ(estimate__round(0), 0);
-	CHECK_EQ(estimate__round(2.5), 3);
-	CHECK_EQ(estimate__round(0x1p63), 1ull << 63);
-	CHECK_EQ(estimate__round(0x1p64), UINT64_MAX);
-	CHECK_EQ(estimate__round(1e300), UINT64_MAX);
+	double left = 0, many = 0;
+	u64 sum = 0;
+
+	CHECK_EQ(estimate__round(2.5, &left), 3);
+	CHECK_EQ(estimate__round(0, &left), 0);
+	CHECK_EQ(estimate__round(0.5, &left), 0);
+	CHECK_EQ(estimate__round(0x1p63, &left), 1ull << 63);
+	CHECK_EQ(estimate__round(0x1p64, &left), UINT64_MAX);
+	CHECK_EQ(estimate__round(1e300, &left), UINT64_MAX);
+	for (u32 i = 0; i < 100000; i++)
+		sum += estimate__round(1.287, &many);
+	CHECK_EQ(sum, 128700);
 }
 
 int main(void)

@@ -18,6 +18,13 @@ is_same "of 15 turns, seen once" "$(grep -cE '^(fan_(left|right);){14}fan_(left|
 tr -d ' \n' <"$TMP/fan.json" | grep -oE '"losses":\{[^}]*\}' >"$TMP/losses" || fail "no losses in the profile"
 is_same "losses" "$(grep -oE '[a-z_"]+:[1-9][0-9]*' "$TMP/losses" || :)" ""
 
+# Thousands of rows of one sample each, which stands for 1.29 calls: what rounding takes from each adds up.
+for mode in "" -l; do
+	trace "$TMP/sampled.json" $mode --sample-bytes 16 -- "$WORK/fan" 15 400
+	is_same "32818 calls are within 6 standard errors$mode" "$(ask "$TMP/sampled.json" '.totals |
+		(.alloc_count - 32818 | fabs) < 6 * .alloc_count_se')" true
+done
+
 for depth in "" 100; do
 	trace "$TMP/deep.json" ${depth:+--max-depth "$depth"} -- "$WORK/fan" 3 400
 	site_is "$TMP/deep.json" fan_tip 8 192
