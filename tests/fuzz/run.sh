@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Fuzzes the CFI compiler and the reader of Go's function tables, half of the time each: tests/fuzz/run.sh [SECONDS]. Exit 0 nothing found, 1 found (the input is kept and
-# named), 77 clang has no fuzzer here. The corpus stays in $BUILD/tests/fuzz, so runs build on each other.
+# Fuzzes the CFI compiler, then for a third of that time the reader of Go's function tables:
+# tests/fuzz/run.sh [SECONDS]. Exit 0 nothing found, 1 found (the input is kept and named), 77 clang has no
+# fuzzer here. The corpus stays in $BUILD/tests/fuzz, so runs build on each other.
 set -eu
 
 seconds=${1:-30}
@@ -42,15 +43,16 @@ for format in 372 360 361; do
 	} >"$dir/go/seed-$format"
 done
 
-fuzz() # TARGET SOURCES...
+fuzz() # TARGET SECONDS SOURCES...
 {
 	target=$1
-	shift
+	time=$2
+	shift 2
 	"$clang" -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -Iinclude -Isrc -Ibpf -o "$dir/${target}_fuzz" "tests/fuzz/${target}_fuzz.c" \
 		"$@" src/elf/image.c src/elf/gopclntab.c src/base/*.c -lz -pthread -lm
 
-	if ! "$dir/${target}_fuzz" -max_total_time=$((seconds / 2)) -max_len=4096 -timeout=5 -rss_limit_mb=1024 \
+	if ! "$dir/${target}_fuzz" -max_total_time="$time" -max_len=4096 -timeout=5 -rss_limit_mb=1024 \
 		-print_final_stats=1 -artifact_prefix="$dir/found/" "$dir/$target" >"$dir/log" 2>&1; then
 		tail -40 "$dir/log"
 		exit 1
@@ -58,5 +60,5 @@ fuzz() # TARGET SOURCES...
 	grep -E 'number_of_executed_units|new_units_added' "$dir/log" | sed "s/^stat::/$target: /"
 }
 
-fuzz cfi src/unwind/*.c
-fuzz go
+fuzz cfi "$seconds" src/unwind/*.c
+fuzz go $((seconds / 3))
