@@ -111,18 +111,29 @@ static __always_inline void heap__grow(struct as_heap *h, __u64 size, __u64 now)
 	__sync_fetch_and_add(&h->peak_id, 1);
 }
 
-__noinline int row__born(const struct as_block *b)
+/* A block's row, about to change, and its heap (NULL: none). */
+static __always_inline struct as_live_row *row__change(const struct as_block *b, struct as_heap **h)
 {
 	__u32 at = b ? b->row : AS_ROW_NONE, heap;
 	struct as_live_row *r = bpf_map_lookup_elem(&live_rows, &at);
+
+	*h = NULL;
+	if (!r)
+		return NULL;
+	heap = r->heap;
+	*h = bpf_map_lookup_elem(&heaps, &heap);
+	if (*h)
+		peak__note(r, *h);
+	return r;
+}
+
+__noinline int row__born(const struct as_block *b)
+{
 	struct as_heap *h;
+	struct as_live_row *r = row__change(b, &h);
 
 	if (!b || !r)
 		return 0;
-	heap = r->heap;
-	h = bpf_map_lookup_elem(&heaps, &heap);
-	if (h)
-		peak__note(r, h);
 	__sync_fetch_and_add(&r->alloc_cnt, 1);
 	__sync_fetch_and_add(&r->alloc_bytes, b->size);
 	if (h)
@@ -153,16 +164,11 @@ static __always_inline void heap__shrink(struct as_heap *h, __u64 size)
 /* A live block that can't be followed any more. */
 __noinline int row__lost(const struct as_block *b)
 {
-	__u32 at = b ? b->row : AS_ROW_NONE, heap;
-	struct as_live_row *r = bpf_map_lookup_elem(&live_rows, &at);
 	struct as_heap *h;
+	struct as_live_row *r = row__change(b, &h);
 
 	if (!b || !r)
 		return 0;
-	heap = r->heap;
-	h = bpf_map_lookup_elem(&heaps, &heap);
-	if (h)
-		peak__note(r, h);
 	__sync_fetch_and_add(&r->untracked_cnt, 1);
 	__sync_fetch_and_add(&r->untracked_bytes, b->size);
 	if (h)
@@ -172,16 +178,12 @@ __noinline int row__lost(const struct as_block *b)
 
 __noinline int row__died(const struct as_block *b, __u64 life, __u64 temporary)
 {
-	__u32 at = b ? b->row : AS_ROW_NONE, heap, class = life__class(life);
-	struct as_live_row *r = bpf_map_lookup_elem(&live_rows, &at);
 	struct as_heap *h;
+	struct as_live_row *r = row__change(b, &h);
+	__u32 class = life__class(life);
 
 	if (!b || !r)
 		return 0;
-	heap = r->heap;
-	h = bpf_map_lookup_elem(&heaps, &heap);
-	if (h)
-		peak__note(r, h);
 	__sync_fetch_and_add(&r->freed_cnt, 1);
 	__sync_fetch_and_add(&r->freed_bytes, b->size);
 	__sync_fetch_and_add(&r->life_ns, life);
