@@ -357,6 +357,21 @@ struct allocsnoop_list_opts {
  * Works without root for readable files. -ENOENT: nothing to probe. */
 ALLOCSNOOP_API int allocsnoop__list(const struct allocsnoop_list_opts *opts, FILE *out);
 
+/* ---- what works here ---- */
+
+struct allocsnoop_doctor_opts {
+	size_t sz;
+	const char *format; /* "text" (NULL) or "json" */
+};
+
+/*
+ * Tries what this kernel and the caller's rights allow, feature by feature, and writes it with
+ * remedies. Forks children that end with it; takes a second or two. 0: the main job, to count the
+ * allocations of processes, can run; -EPERM: not without root; -ENOTSUP: not here (then
+ * allocsnoop__error() names what is missing). -EINVAL unknown format, or the stream's error.
+ */
+ALLOCSNOOP_API int allocsnoop__doctor(const struct allocsnoop_doctor_opts *opts, FILE *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "doctor/doctor.h"
 #include "elf/image.h"
 #include "names.h"
 #include "proc/launch.h"
@@ -316,4 +317,12 @@ int allocsnoop__list(const struct allocsnoop_list_opts *given, FILE *out)
 		err = err__fail(-ENOENT, "nothing to probe: no allocator symbols in %s",
 				opts.path ? opts.path : "any mapped file");
 	return err;
+}
+
+int allocsnoop__doctor(const struct allocsnoop_doctor_opts *given, FILE *out)
+{
+	struct allocsnoop_doctor_opts opts;
+	int err = opts__widen(given, given ? given->sz : 0, &opts, sizeof(opts));
+
+	return err ? err : doctor__examine(opts.format, out);
 }

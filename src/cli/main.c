@@ -44,6 +44,8 @@ static int dispatch(const struct cli_opts *o)
 		help__print(o->help == HELP_ALL);
 		return print_end();
 	}
+	if (o->verb == VERB_DOCTOR)
+		return run__doctor(o);
 	return o->verb == VERB_LIST ? run__list(o) : run__record(o);
 }
 

@@ -379,14 +379,17 @@ static int verb__read(struct cli_opts *o, char **words)
 	return 0;
 }
 
-/* `list` takes options on either side of its FILE. */
-static int list__read(struct parser *p)
+/* Options stand on either side of the FILE of `list`; `doctor` takes no word. */
+static int verb_words__read(struct parser *p)
 {
 	while (optind < p->argc) {
 		int err = options__read(p);
 
 		if (err || p->o->help || p->o->version || optind >= p->argc)
 			return err;
+		if (p->o->verb == VERB_DOCTOR)
+			return err__fail(-EINVAL, "doctor: takes options only, not '%s'",
+					 p->argv[optind]);
 		if (p->o->words)
 			return err__fail(-EINVAL, "list: one FILE, not '%s' too", p->argv[optind]);
 		p->o->words = &p->argv[optind++];
@@ -409,7 +412,7 @@ static int words__read(struct parser *p)
 	if (optind >= p->argc)
 		return 0;
 	err = verb__read(p->o, &p->argv[optind++]);
-	return err ? err : list__read(p);
+	return err ? err : verb_words__read(p);
 }
 
 /* ---- what options mean to each other ---- */
@@ -507,13 +510,39 @@ static int record__check(struct cli_opts *o)
 	return err ? err : format__choose(o);
 }
 
+/* Options that mean nothing to a command. */
+static int verb__check(const struct parser *p)
+{
+	const struct verb_row *v = verb_rows;
+
+	while (v->verb != p->o->verb)
+		v++;
+	for (size_t i = 0; i < opt_row_cnt; i++) {
+		if (p->seen[i] && !(opt_rows[i].verbs & v->verb))
+			return err__fail(-EINVAL, "--%s: means nothing to '%s'", opt_rows[i].name,
+					 v->name);
+	}
+	return 0;
+}
+
+static int doctor__check(const struct parser *p)
+{
+	const char *format = p->o->format_name;
+	int err = verb__check(p);
+
+	if (err || !format || !strcmp(format, "text") || !strcmp(format, "json"))
+		return err;
+	err__fail(-EINVAL, "--format %s: 'doctor' has no such format", format);
+	err__hint("text or json");
+	return -EINVAL;
+}
+
 static int list__check(const struct parser *p)
 {
-	for (size_t i = 0; i < opt_row_cnt; i++) {
-		if (p->seen[i] && !(opt_rows[i].verbs & VERB_LIST))
-			return err__fail(-EINVAL, "--%s: means nothing to 'list'",
-					 opt_rows[i].name);
-	}
+	int err = verb__check(p);
+
+	if (err)
+		return err;
 	if (p->o->words && p->o->pids.cnt)
 		return err__fail(-EINVAL, "list: a FILE or --pid, not both");
 	return 0;
@@ -530,6 +559,8 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 		err = words__read(&p);
 	if (err || o->help || o->version)
 		return err;
+	if (o->verb == VERB_DOCTOR)
+		return doctor__check(&p);
 	return o->verb == VERB_LIST ? list__check(&p) : record__check(o);
 }
 

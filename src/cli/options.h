@@ -33,7 +33,8 @@ enum verb {
 	VERB_RECORD = 1, /* no word: trace */
 	VERB_LIST = 2,
 	VERB_LATER = 4,
-	VERB_ALL = VERB_RECORD | VERB_LIST,
+	VERB_DOCTOR = 8,
+	VERB_ALL = VERB_RECORD | VERB_LIST | VERB_DOCTOR,
 };
 
 struct choice {

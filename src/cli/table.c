@@ -82,7 +82,7 @@ const struct opt_row opt_rows[] = {
 
 	{ .help = "The report" },
 	{ 'f', "format", "FMT", "text (default), folded, json; guessed from -o", OPT_TEXT,
-	  INTO(format_name) },
+	  INTO(format_name), .verbs = VERB_RECORD | VERB_DOCTOR },
 	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output) },
 	{ 0, "value", "VAL", "what is counted (live-bytes with --live)", OPT_CHOICE, INTO(value),
 	  .choices = values },
@@ -115,7 +115,7 @@ const struct verb_row verb_rows[] = {
 	{ "report", "FILE...", "read saved profiles again", VERB_LATER },
 	{ "diff", "FILE FILE", "what changed between two profiles", VERB_LATER },
 	{ "merge", "FILE...", "add profiles up", VERB_LATER },
-	{ "doctor", "", "what works on this machine", VERB_LATER },
+	{ "doctor", "[-f json]", "what works on this machine, and what helps", VERB_DOCTOR },
 	{ "top", "", "a live view", VERB_LATER },
 	{},
 };

@@ -88,7 +88,7 @@ static int bpf__check(void)
 		err__hint("a kernel with CONFIG_BPF_SYSCALL=y is needed");
 	else
 		err__hint("CAP_BPF and CAP_PERFMON are needed, and no seccomp filter that forbids "
-			  "bpf(2) (containers have one)");
+			  "bpf(2) (containers have one); `allocsnoop doctor` says more");
 	return err;
 }
 
@@ -191,13 +191,18 @@ static int err__no_memory(const struct kernel_opts *o)
 	return err;
 }
 
+bool kernel__has_kprobes(void)
+{
+	return !access(KPROBE_PATH, F_OK);
+}
+
 static int kernel__load(struct kernel *k, const struct kernel_opts *o)
 {
 	int err;
 
 	libbpf_said[0] = '\0';
 	kernel__choose_probes(k);
-	k->kprobes = !access(KPROBE_PATH, F_OK);
+	k->kprobes = kernel__has_kprobes();
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_map, k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_mmap, !k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_exec, !k->kprobes);
@@ -207,7 +212,13 @@ static int kernel__load(struct kernel *k, const struct kernel_opts *o)
 	if (err == -ENOMEM && k->live)
 		return err__no_memory(o);
 	err__fail(err, "the kernel refused the BPF programs: %s (%s)", strerror(-err), libbpf_said);
-	err__hint("Linux 6.1 or newer with BPF, uprobes and perf events is needed");
+	if (err == -EMFILE)
+		err__hint("programs and tables are descriptors: raise the hard limit, ulimit -Hn");
+	else if (err == -EPERM)
+		err__hint("all of root's capabilities are needed: CAP_SYS_ADMIN, CAP_BPF, "
+			  "CAP_PERFMON");
+	else
+		err__hint("Linux 6.1 or newer is needed; `allocsnoop doctor` says what is missing");
 	return err;
 }
 

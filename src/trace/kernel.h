@@ -55,6 +55,9 @@ struct kernel {
 	u32 bucket_cnt;
 };
 
+/* Else new mappings are seen by tracepoints. */
+bool kernel__has_kprobes(void);
+
 /* Words what is missing (rights, BTF, bpf(2)) and how to get it. */
 int kernel__open(struct kernel *k, const struct kernel_opts *opts);
 void kernel__close(struct kernel *k);

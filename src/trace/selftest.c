@@ -143,8 +143,14 @@ static void child__end(pid_t child, bool running)
 		;
 }
 
+static int test__attach(struct test *t, struct links *l, int prog, bool multi, pid_t pid)
+{
+	return multi ? links__add_multi(l, prog, MULTI_ENTRY, t->path, &t->place, 1, pid)
+		     : links__add_perf(l, prog, false, t->path, &t->place, 1, pid);
+}
+
 /* Does a link for the child fire in both its threads, and not in us? */
-static bool multi__is_per_process(struct test *t, int prog)
+static bool link__is_per_process(struct test *t, int prog, bool multi)
 {
 	struct links l = {};
 	int go[2];
@@ -157,7 +163,7 @@ static bool multi__is_per_process(struct test *t, int prog)
 	if (child == 0)
 		child__run(go);
 	*t->hits = 0;
-	if (child > 0 && !links__add_multi(&l, prog, MULTI_ENTRY, t->path, &t->place, 1, child)) {
+	if (child > 0 && !test__attach(t, &l, prog, multi, child)) {
 		child__thread(NULL);
 		right = write(go[1], "", 1) == 1;
 	}
@@ -184,8 +190,7 @@ static u64 hit__ns(struct test *t, int prog, bool multi)
 	u64 from, took;
 	int err;
 
-	err = multi ? links__add_multi(&l, prog, MULTI_ENTRY, t->path, &t->place, 1, getpid())
-		    : links__add_perf(&l, prog, false, t->path, &t->place, 1, getpid());
+	err = test__attach(t, &l, prog, multi, getpid());
 	from = cpu__ns();
 	for (int i = 0; i < TIMED && !err; i++)
 		selftest__mark();
@@ -285,7 +290,7 @@ void selftest__run(struct kernel *k)
 		return;
 	prog = test__program(&t, UPROBE_MULTI_ATTACH, 0);
 	if (prog >= 0) {
-		k->multi_pid = multi__is_per_process(&t, prog);
+		k->multi_pid = link__is_per_process(&t, prog, true);
 		k->hit_ns = hit__ns(&t, prog, true);
 		k->multi = k->hit_ns != 0;
 		close(prog);
@@ -297,4 +302,20 @@ void selftest__run(struct kernel *k)
 			close(prog);
 	}
 	test__close(&t);
+}
+
+bool selftest__perf(void)
+{
+	struct test t;
+	bool right;
+	int prog;
+
+	if (test__open(&t))
+		return false;
+	prog = test__program(&t, 0, 0);
+	right = prog >= 0 && link__is_per_process(&t, prog, false);
+	if (prog >= 0)
+		close(prog);
+	test__close(&t);
+	return right;
 }

@@ -87,11 +87,14 @@ usage "--top: means nothing to --format json" '' -t 5 -f json
 usage "--duration: means nothing to 'list'" '' list -d 5
 usage "list: a FILE or --pid, not both" '' list -p 1 /bin/true
 usage "list: one FILE, not 'b' too" '' list a b
+usage "--duration: means nothing to 'doctor'" '' doctor -d 5
+usage "doctor: takes options only, not 'x'" '' doctor x
+usage "--format folded: 'doctor' has no such format" 'text or json' doctor -f folded
 
 # Known, but not there yet: none of them may silently do nothing.
 for option in '--probe x:y(size=ARG1)' '--cgroup /x' '--comm x*' --follow '--focus x' '--ignore x' '--hide x' \
 	--lines --no-inlines '--max-overhead 5' '--max-overhead 0.5%' '-e mmap' '-e malloc,brk' '-e fault' \
-	'--by thread' '--by type' '-f pprof' '-f html' '-o x.html' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' doctor top; do
+	'--by thread' '--by type' '-f pprof' '-f html' '-o x.html' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' top; do
 	# Words of one option, split on purpose.
 	usage 'not yet in this version' '' $option -d 1s
 done

@@ -75,7 +75,19 @@ unharmed() { # NAME PROGRAM [ARGUMENTS]
 	fi
 }
 
+# What this kernel can't do makes tracing slower, and no more.
+doctor() {
+	status=0
+	allocsnoop doctor >doctor.out 2>&1 || status=$?
+	if [ "$status" = 0 ] && grep -q '^  slower *uprobe_multi ' doctor.out && grep -q '^  slower *session links ' doctor.out; then
+		ok doctor
+	else
+		bad doctor "status $status: $(grep -E '^  (missing|unknown)' doctor.out | head -n 1)"
+	fi
+}
+
 echo "VM kernel $(uname -r)"
+doctor
 if [ -r /sys/kernel/btf/vmlinux ]; then
 	ok btf
 else
