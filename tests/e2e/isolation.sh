@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # One of two processes with the same libc is traced: the other is in no number and is not slowed; that the
 # traced one is slowed is said once.
+# alone: measures how fast a process runs
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # kill -9 of allocsnoop: no program, map or link stays in the kernel, no breakpoint in the target, and
 # the target runs on at full speed.
+# alone: measures how fast a process runs
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 need bpftool

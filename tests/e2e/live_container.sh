@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A program in a container: its own mount and process namespaces, its own copy of libc, and outside, at the
 # same path, a program with other functions. From the whole machine and by the process id it has outside.
+# alone: traces every process
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 need unshare chroot

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Whose a block is: a forked child's frees end nothing of its parent's, an exec ends all of the old image, a
 # vfork child allocates in its parent's memory, and what was there before the tracer is no block of ours.
+# alone: traces every process
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Two hundred processes of about a millisecond each leave three blocks each: nothing of it is live, as the
 # kernel took it back, and all of it is under what exits gave back. By a command, and from the whole machine.
+# alone: traces every process
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Two hundred processes of about a millisecond each: one stack, every allocation, and names although
 # they are all gone when the report is made, even when their file is.
+# alone: traces every process
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Two allocsnoops on one process, one of them on the whole machine too: each has all of it.
+# alone: traces every process
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Without a target every process is traced: two that start after the tracer are exact, and allocsnoop
 # itself is in no number.
+# alone: traces every process
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 
