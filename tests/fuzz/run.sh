@@ -5,7 +5,8 @@
 # fuzzer here. The corpus stays in $BUILD/tests/fuzz, so runs build on each other.
 set -eu
 
-seconds=${1:-30}
+[ "${LONG:-0}" = 1 ] && seconds=30 || seconds=15
+seconds=${1:-$seconds}
 build=${BUILD:-build}
 clang=${CLANG:-clang}
 dir=$build/tests/fuzz

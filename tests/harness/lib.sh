@@ -77,6 +77,11 @@ show() {
 	done
 }
 
+# often SHORT LONG: how often to repeat what fails seldom, or how long to try; LONG with LONG=1 in the environment.
+often() {
+	[ "${LONG:-0}" = 1 ] && echo "$2" || echo "$1"
+}
+
 is_same() { # WHAT IS SHOULD
 	[ "$2" = "$3" ] || fail "$1: is '$2', not '$3'"
 }
