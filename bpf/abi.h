@@ -366,6 +366,7 @@ struct as_proc_event {
 	__u64 exec_id;
 	__u64 exe_file; /* file hash, 0 unknown */
 	char comm[16];	/* of the group leader */
+	__u64 cgroup;	/* id in the unified hierarchy, 0 unknown */
 };
 
 /* An executable mapping: from the iterator (one for each), or when a target maps a file not yet

@@ -27,6 +27,12 @@ static __always_inline __u64 space__id(struct task_struct *task)
 	return proc__id(space__owner(task));
 }
 
+/* Of the unified hierarchy; 0 where the kernel has no cgroups. */
+static __always_inline __u64 cgroup__id(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->cgroups) ? task->cgroups->dfl_cgrp->kn->id : 0;
+}
+
 /* Not 0: the event didn't get through. */
 static __noinline int proc__announce(__u64 proc)
 {
@@ -42,6 +48,7 @@ static __noinline int proc__announce(__u64 proc)
 	ev.tgid = task->tgid;
 	ev.start_boottime = leader->start_boottime;
 	ev.exec_id = task->self_exec_id;
+	ev.cgroup = cgroup__id(task);
 	bpf_probe_read_kernel(ev.comm, sizeof(ev.comm), leader->comm);
 	if (exe) {
 		file__key(exe, &key);

@@ -254,7 +254,18 @@ struct allocsnoop_process {
 	uint64_t rss_anon;	/* bytes of anonymous memory the kernel holds for it: what is above
 				   live_bytes is the allocator's reserve, fragments, and what isn't
 				   malloc's; 0 unknown */
-	uint64_t unknown_frees; /* of blocks from before the start, or before a fork; exact mode */
+	uint64_t unknown_frees; /* of blocks from before the start, or before a fork; exact mode
+				   without filters */
+
+	uint64_t alloc_count; /* sums over its samples; estimates where the profile is sampled */
+	uint64_t alloc_bytes;
+	double alloc_count_se; /* standard errors */
+	double alloc_bytes_se;
+	uint64_t sampled_count; /* hits behind the estimates */
+	const char *cgroup; /* path in the unified hierarchy when it was first seen (where that is
+			     * its root: in one of version 1); "" unknown */
+	const char *container; /* container (its name, or 12 digits of its id), pod or systemd
+				* service by that path; "" none */
 };
 
 struct allocsnoop_loss {

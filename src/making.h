@@ -36,6 +36,7 @@ struct making {
 	u64 unknown_stacks;	/* allocations whose stack never came */
 	struct live live;	/* --live */
 	struct map images;	/* --live: proc -> struct image * */
+	struct map totals;	/* proc -> struct allocsnoop_sample *, a sum without a stack */
 	double left[ROUND_MAX]; /* see estimate__round() */
 };
 

@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/str.h"
+#include "proc/cgroup.h"
 #include "proc/task.h"
 #include "trace/over.h"
 
@@ -176,6 +178,23 @@ static void sample__estimate(struct making *m, const struct recorded_row *row,
 	out->alloc_bytes_var = e.bytes_var;
 }
 
+/* Adds the sample to its process's sum. */
+static int making__add_total(struct making *m, u64 proc, const struct allocsnoop_sample *s)
+{
+	struct allocsnoop_sample *sum;
+	u64 val;
+
+	if (map__get(&m->totals, proc, &val)) {
+		sample__add((void *)(uintptr_t)val, s);
+		return 0;
+	}
+	sum = arena__alloc(&m->p->arena, sizeof(*sum));
+	if (!sum)
+		return -ENOMEM;
+	sample__add(sum, s);
+	return map__put(&m->totals, proc, (uintptr_t)sum);
+}
+
 int making__row(struct making *m, const struct recorded_row *row, size_t at)
 {
 	const struct recorded_proc *proc = record__find_proc(&m->s->record, row->key.proc);
@@ -202,11 +221,30 @@ int making__row(struct making *m, const struct recorded_row *row, size_t at)
 	sample__estimate(m, row, &out);
 	if (m->s->live)
 		err = sample__live(m, at, proc, &out);
+	if (!err)
+		err = making__add_total(m, row->key.proc, &out);
 	return err ? err : profile__add_sample(m->p, &out);
+}
+
+static void process__total(const struct making *m, const struct recorded_proc *proc,
+			   struct allocsnoop_process *out)
+{
+	const struct allocsnoop_sample *sum;
+	u64 val;
+
+	if (!map__get(&m->totals, proc->proc, &val))
+		return;
+	sum = (const void *)(uintptr_t)val;
+	out->alloc_count = sum->alloc_count;
+	out->alloc_bytes = sum->alloc_bytes;
+	out->alloc_count_se = sqrt(sum->alloc_count_var);
+	out->alloc_bytes_se = sqrt(sum->alloc_bytes_var);
+	out->sampled_count = sum->sampled_count;
 }
 
 static int making__processes(struct making *m)
 {
+	char container[CGROUP_NAME_MAX];
 	u64 key, val;
 	int err = 0;
 
@@ -218,11 +256,14 @@ static int making__processes(struct making *m)
 			.comm = proc->comm,
 			.exe = exe ? exe->path : "",
 			.exited = proc__exited(proc),
+			.cgroup = proc->cgroup,
+			.container = container,
 		};
 
+		cgroup__container(proc->cgroup, container);
+		process__total(m, proc, &out);
 		if (m->s->live)
 			process__live(m, proc, &out);
-
 		err = profile__add_process(m->p, &out);
 	}
 	return err;
@@ -336,6 +377,7 @@ int names__profile(struct names *n, struct session *s, struct allocsnoop_profile
 	map__free(&m.frames);
 	map__free(&m.stacks);
 	map__free(&m.images);
+	map__free(&m.totals);
 	live__fini(&m.live);
 	if (err) {
 		profile__free(m.p);

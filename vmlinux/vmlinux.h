@@ -101,6 +101,26 @@ struct seccomp {
 	int mode;
 };
 
+struct kernfs_node {
+	unsigned long long id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -114,6 +134,8 @@ struct task_struct {
 	unsigned long sas_ss_size;
 	struct seccomp seccomp;
 	struct uprobe_task *utask;
+	struct signal_struct *signal;
+	struct css_set *cgroups;
 	char comm[16];
 };
 

@@ -91,7 +91,9 @@ int profile__add_process(struct allocsnoop_profile *p, const struct allocsnoop_p
 
 	copy.comm = arena__intern(&p->arena, proc->comm ? proc->comm : "");
 	copy.exe = arena__intern(&p->arena, proc->exe ? proc->exe : "");
-	if (!copy.comm || !copy.exe)
+	copy.cgroup = arena__intern(&p->arena, proc->cgroup ? proc->cgroup : "");
+	copy.container = arena__intern(&p->arena, proc->container ? proc->container : "");
+	if (!copy.comm || !copy.exe || !copy.cgroup || !copy.container)
 		return -ENOMEM;
 	return vec__push(&p->processes, copy);
 }
@@ -115,4 +117,13 @@ int profile__add_loss(struct allocsnoop_profile *p, const char *name, const char
 	if (!loss.name || !loss.text)
 		return -ENOMEM;
 	return vec__push(&p->losses, loss);
+}
+
+bool profile__has_containers(const struct allocsnoop_profile *p)
+{
+	for (size_t i = 0; i < p->processes.cnt; i++) {
+		if (*p->processes.v[i].container)
+			return true;
+	}
+	return false;
 }

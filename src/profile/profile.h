@@ -31,6 +31,9 @@ int profile__add_process(struct allocsnoop_profile *p, const struct allocsnoop_p
 /* Counts of 0 are left out; an equal name is added up. */
 int profile__add_loss(struct allocsnoop_profile *p, const char *name, const char *text, u64 count);
 
+/* Is some process in a container, pod or service? */
+bool profile__has_containers(const struct allocsnoop_profile *p);
+
 /* Sums into info, from the samples: counts and bytes of every kind, and the standard errors. */
 void profile__finish(struct allocsnoop_profile *p);
 
@@ -81,5 +84,9 @@ int profile__rank(const struct allocsnoop_profile *p, sample_value_fn value, con
 /* Processes with live bytes or a peak, by live bytes, then by peak; likewise. */
 int profile__rank_processes(const struct allocsnoop_profile *p,
 			    const struct allocsnoop_process ***processes, size_t *cnt);
+
+/* Processes that have allocated, by bytes (by_count: by calls), then by pid; likewise. */
+int profile__rank_allocators(const struct allocsnoop_profile *p, bool by_count,
+			     const struct allocsnoop_process ***processes, size_t *cnt);
 
 #endif

@@ -141,3 +141,35 @@ int profile__rank_processes(const struct allocsnoop_profile *p,
 	*processes = list;
 	return 0;
 }
+
+static int cmp_allocators(const void *x, const void *y, void *arg)
+{
+	const struct allocsnoop_process *a = *(const struct allocsnoop_process *const *)x;
+	const struct allocsnoop_process *b = *(const struct allocsnoop_process *const *)y;
+	int by_bytes = cmp_u64(b->alloc_bytes, a->alloc_bytes);
+	int by_count = cmp_u64(b->alloc_count, a->alloc_count);
+	int diff = *(bool *)arg ? by_count : by_bytes;
+
+	if (!diff)
+		diff = by_bytes ? by_bytes : by_count;
+	if (!diff)
+		diff = cmp_u64(a->pid, b->pid);
+	return diff ? diff : (a > b) - (a < b);
+}
+
+int profile__rank_allocators(const struct allocsnoop_profile *p, bool by_count,
+			     const struct allocsnoop_process ***processes, size_t *cnt)
+{
+	const struct allocsnoop_process **list = calloc(p->processes.cnt + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	*cnt = 0;
+	for (size_t i = 0; i < p->processes.cnt; i++) {
+		if (p->processes.v[i].alloc_count)
+			list[(*cnt)++] = &p->processes.v[i];
+	}
+	qsort_r(list, *cnt, sizeof(*list), cmp_allocators, &by_count);
+	*processes = list;
+	return 0;
+}

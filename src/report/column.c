@@ -216,17 +216,35 @@ static void process_cell(const struct table *t, const struct allocsnoop_sample *
 		str__addf(cell, " (%u processes)", s->pid_cnt);
 }
 
-static void exe_cell(const struct table *t, const struct allocsnoop_sample *s, struct str *cell)
+/* NULL: the row sums several, or it isn't known. */
+static const struct allocsnoop_process *row__process(const struct table *t,
+						     const struct allocsnoop_sample *s)
 {
 	for (size_t i = 0; s->pid && i < t->p->processes.cnt; i++) {
 		const struct allocsnoop_process *proc = &t->p->processes.v[i];
 
-		if (proc->pid != s->pid || strcmp(proc->comm, s->comm))
-			continue;
-		look__name(cell, proc->exe);
-		str__add(cell, proc->exited ? " (exited)" : "");
-		return;
+		if (proc->pid == s->pid && !strcmp(proc->comm, s->comm))
+			return proc;
 	}
+	return NULL;
+}
+
+static void exe_cell(const struct table *t, const struct allocsnoop_sample *s, struct str *cell)
+{
+	const struct allocsnoop_process *proc = row__process(t, s);
+
+	if (!proc)
+		return;
+	look__name(cell, proc->exe);
+	str__add(cell, proc->exited ? " (exited)" : "");
+}
+
+static void container_cell(const struct table *t, const struct allocsnoop_sample *s,
+			   struct str *cell)
+{
+	const struct allocsnoop_process *proc = row__process(t, s);
+
+	look__name(cell, proc && *proc->container ? proc->container : "-");
 }
 
 #define BY(name)    (1u << ALLOCSNOOP_BY_##name)
@@ -236,6 +254,7 @@ static void exe_cell(const struct table *t, const struct allocsnoop_sample *s, s
 #define SAMPLED	    WANTED_SAMPLED
 #define LIVE	    WANTED_LIVE
 #define ALLOC	    WANTED_ALLOC
+#define CONTAINER   WANTED_CONTAINER
 
 /* clang-format off */
 const struct column columns[] = {
@@ -275,6 +294,7 @@ const struct column columns[] = {
 	{ "module", module_cell, .by = BY(FUNCTION), .left = true },
 	{ "allocator", allocator_cell, .by = BY(FUNCTION), .left = true },
 	{ "process", process_cell, .left = true },
+	{ "container", container_cell, .wanted = CONTAINER, .by = BY(PROCESS), .left = true },
 	{ "executable", exe_cell, .by = BY(PROCESS), .left = true },
 };
 /* clang-format on */
@@ -292,6 +312,7 @@ bool column__wanted(const struct table *t, const struct column *c)
 	u32 holds = t->p->info.exact ? WANTED_EXACT : WANTED_SAMPLED;
 
 	holds |= strcmp(t->p->info.mode, "live") ? WANTED_ALLOC : WANTED_LIVE;
+	holds |= profile__has_containers(t->p) ? WANTED_CONTAINER : 0;
 	return !(c->wanted & ~holds) && among(c->parts, t->section->part) &&
 	       among(c->values, t->opts->value) && among(c->by, t->opts->by);
 }

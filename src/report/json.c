@@ -86,6 +86,18 @@ static int write_head(struct json *j)
 	return flush_buf(j);
 }
 
+static void add_process(struct json *j, const struct allocsnoop_process *proc)
+{
+	json__u64(j, "alloc_count", proc->alloc_count);
+	json__u64(j, "alloc_bytes", proc->alloc_bytes);
+	if (!j->p->info.exact) {
+		json__real(j, "alloc_count_se", proc->alloc_count_se);
+		json__real(j, "alloc_bytes_se", proc->alloc_bytes_se);
+	}
+	json__str(j, "cgroup", proc->cgroup);
+	json__str(j, "container", proc->container);
+}
+
 static int write_processes(struct json *j)
 {
 	int err = 0;
@@ -101,6 +113,7 @@ static int write_processes(struct json *j)
 		json__bool(j, "exited", proc->exited);
 		if (j->live)
 			json_live__process(j, proc);
+		add_process(j, proc);
 		str__add(&j->buf, "}");
 		err = flush_buf(j);
 	}

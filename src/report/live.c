@@ -301,7 +301,7 @@ int live__write_sections(const struct allocsnoop_profile *p,
 {
 	static int (*const writes[])(const struct allocsnoop_profile *p,
 				     const struct allocsnoop_report_opts *opts, FILE *out) = {
-		write_grown, write_old, heap__write, write_peak, write_exit,
+		write_grown, write_old, process__write_heaps, write_peak, write_exit,
 	};
 	int err = 0;
 

@@ -44,10 +44,11 @@ struct column {
 	bool left;  /* names; numbers stand right */
 };
 
-#define WANTED_EXACT   1u /* every allocation was counted */
-#define WANTED_SAMPLED 2u /* it wasn't */
-#define WANTED_LIVE    4u /* frees were followed */
-#define WANTED_ALLOC   8u /* they weren't */
+#define WANTED_EXACT	 1u  /* every allocation was counted */
+#define WANTED_SAMPLED	 2u  /* it wasn't */
+#define WANTED_LIVE	 4u  /* frees were followed */
+#define WANTED_ALLOC	 8u  /* they weren't */
+#define WANTED_CONTAINER 16u /* some process is in one */
 
 extern const struct column columns[];
 extern const size_t column_cnt;

@@ -172,7 +172,11 @@ static int write_tables(const struct allocsnoop_profile *p,
 {
 	int err = table__write(p, opts, out);
 
-	return err || !is_live(&p->info) ? err : live__write_sections(p, opts, out);
+	if (!err && is_live(&p->info))
+		err = live__write_sections(p, opts, out);
+	if (!err && !is_live(&p->info) && opts->by != ALLOCSNOOP_BY_PROCESS)
+		err = process__write(p, opts, out);
+	return err;
 }
 
 /* A profile by process still has its stacks, for programs; people want one row a process. */

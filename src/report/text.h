@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the parts of the text report share: the header and losses (text.c), what mode live adds
- * (live.c, heap.c), tables (table.c), stacks (stack.c) and how numbers and names look (look.c). */
+ * (live.c), tables of processes (process.c), tables (table.c), stacks (stack.c) and how numbers and
+ * names look (look.c). */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
@@ -61,8 +62,12 @@ int live__write_sections(const struct allocsnoop_profile *p,
 			 const struct allocsnoop_report_opts *opts, FILE *out);
 
 /* Processes: their heaps beside the memory that they hold, and their peaks. 0 or -errno. */
-int heap__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
-		FILE *out);
+int process__write_heaps(const struct allocsnoop_profile *p,
+			 const struct allocsnoop_report_opts *opts, FILE *out);
+
+/* Several processes: who has allocated most. 0 or -errno. */
+int process__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
+		   FILE *out);
 
 /* Writes a line without trailing blanks and empties it. 0 or -errno. */
 int text__line(struct str *line, FILE *out);

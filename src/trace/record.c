@@ -69,7 +69,7 @@ void record__finished(struct record *r, u64 id, const struct as_stack_event *who
 		map__del(&r->stacks, id);
 }
 
-void record__proc(struct record *r, const struct as_proc_event *ev)
+void record__proc(struct record *r, const struct as_proc_event *ev, const char *cgroup)
 {
 	struct recorded_proc *p;
 
@@ -87,6 +87,9 @@ void record__proc(struct record *r, const struct as_proc_event *ev)
 	p->pid = ev->tgid;
 	memcpy(p->comm, ev->comm, sizeof(p->comm));
 	p->comm[sizeof(p->comm) - 1] = '\0';
+	p->cgroup = arena__intern(&r->arena, cgroup);
+	if (!p->cgroup)
+		p->cgroup = "";
 }
 
 bool tally_key__eq(const struct as_tally_key *a, const struct as_tally_key *b)

@@ -26,6 +26,7 @@ struct recorded_proc {
 	u64 exe_file; /* file hash, 0 unknown */
 	u32 pid;
 	char comm[16];
+	const char *cgroup; /* path in the unified hierarchy, "" unknown */
 };
 
 struct recorded_row {
@@ -47,7 +48,7 @@ struct record {
 void record__fini(struct record *r);
 
 void record__stack(struct record *r, const struct as_stack_event *ev);
-void record__proc(struct record *r, const struct as_proc_event *ev);
+void record__proc(struct record *r, const struct as_proc_event *ev, const char *cgroup);
 
 /* The stack of this id, which one hit has, turned out to be that one. */
 void record__finished(struct record *r, u64 id, const struct as_stack_event *whole);

@@ -143,6 +143,11 @@ static void session__copy(struct session *s, const struct as_copy_event *ev)
 	kernel__copy_done(&s->kernel, ev->size);
 }
 
+static void session__proc(struct session *s, const struct as_proc_event *ev)
+{
+	record__proc(&s->record, ev, cgroups__path(&s->cgroups, ev->cgroup, ev->tgid));
+}
+
 static void session__tell(struct session *s, const struct as_block_event *ev)
 {
 	const struct as_tally_key *key = kernel__live_key(&s->kernel, ev->row);
@@ -178,7 +183,7 @@ static int session__event(void *ctx, void *data, size_t size)
 		break;
 	case AS_EVENT_PROC:
 		if (size >= sizeof(struct as_proc_event))
-			record__proc(&s->record, data);
+			session__proc(s, data);
 		break;
 	case AS_EVENT_MAP:
 		if (size >= sizeof(struct as_map_event))
@@ -452,6 +457,7 @@ void session__close(struct session *s)
 	record__fini(&s->record);
 	copies__fini(&s->copies);
 	files__fini(&s->files);
+	cgroups__fini(&s->cgroups);
 	kernel__close(&s->kernel);
 	for (char **a = s->argv; a && *a; a++)
 		free(*a);

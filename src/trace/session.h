@@ -10,6 +10,7 @@
 #include <allocsnoop.h>
 #include <pthread.h>
 
+#include "proc/cgroup.h"
 #include "trace/copies.h"
 #include "trace/files.h"
 #include "trace/kernel.h"
@@ -38,6 +39,7 @@ struct live_before {
 struct session {
 	pthread_mutex_t lock;
 	struct kernel kernel;
+	struct cgroups cgroups;
 	struct sampler sampler;
 	double sample_rate;
 	u64 sample_bytes; /* 0: by rate */

@@ -101,6 +101,8 @@ static inline bool host__has(const char *field)
 		return !host.no_lock_seq;
 	if (strstr(field, "uprobes_state") || strstr(field, "area->vaddr"))
 		return !host.no_trampoline;
+	if (strstr(field, "cgroups"))
+		return host.task->cgroups;
 	if (strstr(field, "i_mtime_sec"))
 		return host.mtime == MTIME_SEC;
 	return host.mtime == MTIME_OLD;

@@ -94,6 +94,24 @@ struct uprobe_task {
 	struct return_instance *return_instances;
 };
 
+struct kernfs_node {
+	unsigned long long id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct signal_struct {
+	struct {
+		int counter;
+	} live;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -111,6 +129,8 @@ struct task_struct {
 	struct {
 		int mode;
 	} seccomp;
+	struct signal_struct *signal;
+	struct css_set *cgroups;
 	char comm[16];
 };
 

@@ -174,4 +174,48 @@ static inline struct allocsnoop_profile *sampled_profile(void)
 	return p;
 }
 
+/* Several processes, two of them in containers; as if sampled where `exact` isn't. */
+static inline struct allocsnoop_profile *crowd_profile(bool exact)
+{
+	static const struct {
+		const char *comm, *cgroup, *container;
+		u64 count, bytes;
+	} rows[] = {
+		{ "nginx", "/docker/4f2a", "4f2a9c0b1d3e", 300, 7000000 },
+		{ "redis", "/system.slice/redis.service", "redis.service", 40000, 5000000 },
+		{ "idle", "/", "", 0, 0 },
+		{ HOSTILE_COMM, "/\x1b[2J", "pod\n\x1b[31m", 1, TWO_63 },
+		{ "sh", "/user.slice", "", 2, 30 },
+		{ "sh", "/user.slice", "", 2, 31 },
+		{ "sh", "/user.slice", "", 2, 32 },
+	};
+	struct allocsnoop_profile *p = profile__new();
+	const struct allocsnoop_frame *m = frame(p, "malloc", "/usr/lib/libc.so.6", 0x97360);
+
+	for (u32 i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct allocsnoop_process *proc = add_process(p, 20 + i, rows[i].comm, "/opt/prog");
+		struct allocsnoop_sample *s;
+
+		if (!rows[i].count)
+			continue;
+		s = add_row(p, 20 + i, rows[i].comm, 1, rows[i].count, rows[i].bytes, FRAMES(m));
+		s->sampled_count = exact ? rows[i].count : rows[i].count / 2;
+		s->alloc_count_var = exact ? 0 : 100.0 * i * i;
+		s->alloc_bytes_var = exact ? 0 : 1e8 * i * i;
+		proc->alloc_count = s->alloc_count;
+		proc->alloc_bytes = s->alloc_bytes;
+		proc->alloc_count_se = exact ? 0 : 10 * i;
+		proc->alloc_bytes_se = exact ? 0 : 1e4 * i;
+		proc->sampled_count = s->sampled_count;
+		proc->exited = i == 1;
+		proc->cgroup = arena__intern(&p->arena, rows[i].cgroup);
+		proc->container = arena__intern(&p->arena, rows[i].container);
+	}
+	p->info.exact = exact;
+	p->info.sampling = exact ? ALLOCSNOOP_ALL : ALLOCSNOOP_RATE;
+	p->info.sampling_value = exact ? 1 : 0.5;
+	profile__finish(p);
+	return p;
+}
+
 #endif

@@ -60,7 +60,7 @@ static const struct recorded_proc *image__add(pid_t pid, u64 id, u64 exec_id)
 
 	CHECK_EQ(proc_task__read(pid, &t), 0);
 	ev.start_boottime = t.start_ticks * TICK_NS + TICK_NS / 2;
-	record__proc(&session.record, &ev);
+	record__proc(&session.record, &ev, "");
 	return record__find_proc(&session.record, id);
 }
 

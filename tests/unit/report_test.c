@@ -159,6 +159,26 @@ static void test_sampled(void)
 	profile__free(p);
 }
 
+static void test_crowd(void)
+{
+	struct allocsnoop_profile *p = crowd_profile(true);
+	struct report r;
+	const char *rows;
+
+	check_report(p, "text", ALLOCSNOOP_BY_FUNCTION, "crowd.txt");
+	check_report(p, "text", ALLOCSNOOP_BY_PROCESS, "crowd_process.txt");
+	check_report(p, "json", ALLOCSNOOP_BY_FUNCTION, "crowd.json");
+	r = write_report(p, "text", ALLOCSNOOP_BY_SIZE, ALLOCSNOOP_ALLOC_COUNT, 2);
+	rows = strstr(r.text, "processes by number of allocations, the first 2 of 6:");
+	CHECK(rows && strstr(rows, "redis (pid 21, exited)") < strstr(rows, "nginx (pid 20)"));
+	free(r.text);
+	profile__free(p);
+	p = crowd_profile(false);
+	check_report(p, "text", ALLOCSNOOP_BY_FUNCTION, "crowd_sampled.txt");
+	check_report(p, "json", ALLOCSNOOP_BY_FUNCTION, "crowd_sampled.json");
+	profile__free(p);
+}
+
 static void test_empty(void)
 {
 	struct allocsnoop_profile *p = profile__new();
@@ -592,6 +612,7 @@ int main(void)
 	test_find();
 	test_reports();
 	test_sampled();
+	test_crowd();
 	test_empty();
 	test_top();
 	test_recursion();

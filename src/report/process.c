@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tables of processes: who has allocated most, where there are several (on a whole machine the
+ * first question), and, in mode live, what is live of the memory that each one holds, and its peak.
+ * Side by side, because memory that grows while live doesn't is fragmentation or reserve, and no
+ * leak.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "report/text.h"
+
+#define HOLDS_EXACT	 1u  /* every allocation was counted */
+#define HOLDS_SAMPLED	 2u  /* it wasn't */
+#define HOLDS_CONTAINERS 4u  /* some process is in a container */
+#define HOLDS_ALLOC	 8u  /* the table is about what was allocated */
+#define HOLDS_HEAP	 16u /* ... about what is live */
+
+struct process_table {
+	FILE *out;
+	const struct allocsnoop_profile *p;
+	const struct allocsnoop_process **rows;
+	size_t cnt;
+	size_t shown;
+	bool by_count;
+	u32 holds; /* HOLDS_* */
+	struct str cell;
+	struct str line;
+};
+
+struct process_column {
+	const char *head;
+	void (*cell)(const struct process_table *t, const struct allocsnoop_process *proc,
+		     struct str *cell);
+	u32 wanted; /* HOLDS_*, or'ed: all of them must hold */
+	bool left;
+};
+
+static void live_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+		      struct str *cell)
+{
+	(void)t;
+	look__bytes(cell, proc->live_bytes);
+}
+
+static void rss_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+		     struct str *cell)
+{
+	(void)t;
+	if (proc->rss_anon)
+		look__bytes(cell, proc->rss_anon);
+	else
+		str__add(cell, "-");
+}
+
+static void live_share_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+			    struct str *cell)
+{
+	(void)t;
+	look__share(cell, proc->live_bytes, proc->rss_anon);
+}
+
+static void blocks_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+			struct str *cell)
+{
+	(void)t;
+	str__addf(cell, "%" PRIu64, proc->live_count);
+}
+
+static void peak_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+		      struct str *cell)
+{
+	(void)t;
+	look__bytes(cell, proc->peak_bytes);
+}
+
+static void peak_blocks_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+			     struct str *cell)
+{
+	(void)t;
+	str__addf(cell, "%" PRIu64, proc->peak_count);
+}
+
+static void peak_time_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+			   struct str *cell)
+{
+	(void)t;
+	look__ns(cell, (double)proc->peak_ns);
+}
+
+static void share_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+		       struct str *cell)
+{
+	const struct allocsnoop_info *info = &t->p->info;
+
+	look__share(cell, t->by_count ? proc->alloc_count : proc->alloc_bytes,
+		    t->by_count ? info->alloc_count : info->alloc_bytes);
+}
+
+static void size_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+		      struct str *cell)
+{
+	(void)t;
+	look__bytes(cell, proc->alloc_bytes);
+}
+
+static void bytes_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+		       struct str *cell)
+{
+	(void)t;
+	str__addf(cell, "%" PRIu64, proc->alloc_bytes);
+}
+
+static void bytes_interval_cell(const struct process_table *t,
+				const struct allocsnoop_process *proc, struct str *cell)
+{
+	(void)t;
+	look__interval(cell, proc->alloc_bytes_se, proc->sampled_count, true);
+}
+
+static void count_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+		       struct str *cell)
+{
+	(void)t;
+	str__addf(cell, "%" PRIu64, proc->alloc_count);
+}
+
+static void count_interval_cell(const struct process_table *t,
+				const struct allocsnoop_process *proc, struct str *cell)
+{
+	(void)t;
+	look__interval(cell, proc->alloc_count_se, proc->sampled_count, false);
+}
+
+static void name_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+		      struct str *cell)
+{
+	(void)t;
+	look__name(cell, *proc->comm ? proc->comm : "[unknown]");
+	str__addf(cell, " (pid %u%s)", proc->pid, proc->exited ? ", exited" : "");
+}
+
+static void container_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+			   struct str *cell)
+{
+	(void)t;
+	look__name(cell, *proc->container ? proc->container : "-");
+}
+
+#define ALLOC	   HOLDS_ALLOC
+#define HEAP	   HOLDS_HEAP
+#define EXACT	   HOLDS_EXACT
+#define SAMPLED	   HOLDS_SAMPLED
+#define CONTAINERS HOLDS_CONTAINERS
+
+static const struct process_column columns[] = {
+	{ "share", share_cell, ALLOC, false },
+	{ "size", size_cell, ALLOC, false },
+	{ "bytes", bytes_cell, ALLOC | EXACT, false },
+	{ "95 %", bytes_interval_cell, ALLOC | SAMPLED, false },
+	{ "count", count_cell, ALLOC, false },
+	{ "95 %", count_interval_cell, ALLOC | SAMPLED, false },
+
+	{ "live", live_cell, HEAP, false },
+	{ "of RssAnon", rss_cell, HEAP, false },
+	{ "share", live_share_cell, HEAP, false },
+	{ "blocks", blocks_cell, HEAP, false },
+	{ "peak", peak_cell, HEAP | EXACT, false },
+	{ "blocks", peak_blocks_cell, HEAP | EXACT, false },
+	{ "reached after", peak_time_cell, HEAP | EXACT, false },
+
+	{ "process", name_cell, 0, true },
+	{ "container", container_cell, CONTAINERS, true },
+};
+
+/* proc NULL: the heading. */
+static void make_cell(struct process_table *t, const struct process_column *c,
+		      const struct allocsnoop_process *proc)
+{
+	str__clear(&t->cell);
+	if (proc)
+		c->cell(t, proc, &t->cell);
+	else
+		str__add(&t->cell, c->head);
+	t->line.oom |= t->cell.oom;
+}
+
+static void widen(struct process_table *t, const struct allocsnoop_process *proc, size_t *widths)
+{
+	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
+		make_cell(t, &columns[c], proc);
+		widths[c] = MAX(widths[c], MIN(look__width(&t->cell), TEXT_PAD_MAX));
+	}
+}
+
+static int print_cells(struct process_table *t, const struct allocsnoop_process *proc,
+		       const size_t *widths)
+{
+	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
+		if (columns[c].wanted & ~t->holds)
+			continue;
+		make_cell(t, &columns[c], proc);
+		look__padded(&t->line, &t->cell, widths[c], columns[c].left);
+	}
+	return text__line(&t->line, t->out);
+}
+
+static int print_title(struct process_table *t)
+{
+	bool heap = t->holds & HOLDS_HEAP;
+
+	str__addf(&t->line, "\nprocesses by %s",
+		  heap		? "live bytes"
+		  : t->by_count ? "number of allocations"
+				: "allocated bytes");
+	if (t->shown < t->cnt)
+		str__addf(&t->line, ", the first %zu of %zu", t->shown, t->cnt);
+	str__add(&t->line, heap ? " (RssAnon has reserve, fragments too):" : ":");
+	return text__line(&t->line, t->out);
+}
+
+static int print_table(struct process_table *t)
+{
+	size_t widths[ARRAY_SIZE(columns)] = { 0 };
+	int err = print_title(t);
+
+	widen(t, NULL, widths);
+	for (size_t i = 0; i < t->shown; i++)
+		widen(t, t->rows[i], widths);
+	if (!err)
+		err = print_cells(t, NULL, widths);
+	for (size_t i = 0; !err && i < t->shown; i++)
+		err = print_cells(t, t->rows[i], widths);
+	return err;
+}
+
+/* Takes the rows. */
+static int print_rows(struct process_table *t, const struct allocsnoop_report_opts *opts)
+{
+	u32 top = opts->top ? opts->top : TEXT_SECTION_ROWS_BY_DEFAULT;
+	int err;
+
+	t->shown = MIN(top, t->cnt);
+	t->holds |= t->p->info.exact ? HOLDS_EXACT : HOLDS_SAMPLED;
+	t->holds |= profile__has_containers(t->p) ? HOLDS_CONTAINERS : 0;
+	err = print_table(t);
+	free(t->rows);
+	str__free(&t->cell);
+	str__free(&t->line);
+	return err;
+}
+
+int process__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
+		   FILE *out)
+{
+	struct process_table t = { .out = out, .p = p, .holds = HOLDS_ALLOC };
+	int err;
+
+	t.by_count = opts->value == ALLOCSNOOP_ALLOC_COUNT;
+	err = profile__rank_allocators(p, t.by_count, &t.rows, &t.cnt);
+	if (err)
+		return err__fail(err, "cannot write the report: %s", strerror(-err));
+	if (t.cnt > 1)
+		return print_rows(&t, opts);
+	free(t.rows);
+	return 0;
+}
+
+int process__write_heaps(const struct allocsnoop_profile *p,
+			 const struct allocsnoop_report_opts *opts, FILE *out)
+{
+	struct process_table t = { .out = out, .p = p, .holds = HOLDS_HEAP };
+	int err = profile__rank_processes(p, &t.rows, &t.cnt);
+
+	if (err)
+		return err__fail(err, "cannot write the report: %s", strerror(-err));
+	if (t.cnt)
+		return print_rows(&t, opts);
+	free(t.rows);
+	return 0;
+}
