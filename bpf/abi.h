@@ -336,7 +336,8 @@ struct as_heap {
 #define AS_LOSS_OPEN_CALLS	   12
 #define AS_LOSS_STACK_COPY_LIMITED 13
 #define AS_LOSS_EVENT_RING_FULL	   14
-#define AS_LOSS_CNT		   15
+#define AS_LOSS_NOT_FOLLOWED	   15
+#define AS_LOSS_CNT		   16
 
 /* ---- events in the ring buffer ---- */
 
@@ -427,5 +428,44 @@ struct as_block_event {
 /* bpf map `procs`: tgid -> what to do with a process of the session. */
 #define AS_PROC_TARGET 1 /* count it (every-process mode counts all that aren't listed) */
 #define AS_PROC_STOP   2 /* followed by ptrace: stop it at mappings of unknown files */
+
+/* ---- filters: whose calls are counted, where probes fire for more than that ---- */
+
+#define AS_FILTER_PROCS	 1 /* those in `procs`, which has their children, too */
+#define AS_FILTER_CGROUP 2 /* those in bpf map `cgroup`, or below */
+#define AS_FILTER_COMM	 4 /* those whose name is one of `globs` */
+
+#define AS_COMM_SIZE  16
+#define AS_GLOB_WORDS 4
+
+/*
+ * The only element of bpf map `globs`: patterns of process names as one automaton, 64 states to a
+ * word. State i of a pattern means that i of its elements (what isn't a star) have matched: a byte
+ * moves it to the next one where `mask` says so, and leaves it where `star` does.
+ */
+struct as_globs {
+	__u64 start[AS_GLOB_WORDS];
+	__u64 star[AS_GLOB_WORDS];
+	__u64 accept[AS_GLOB_WORDS];
+	__u64 mask[256][AS_GLOB_WORDS];
+};
+
+static inline int as_globs_match(const struct as_globs *g, const char *comm)
+{
+	for (__u32 w = 0; w < AS_GLOB_WORDS; w++) {
+		__u64 at = g->start[w];
+
+		for (__u32 i = 0; i < AS_COMM_SIZE - 1 && at; i++) {
+			__u8 c = comm[i];
+
+			if (!c)
+				break;
+			at = (at & g->mask[c][w]) << 1 | (at & g->star[w]);
+		}
+		if (at & g->accept[w])
+			return 1;
+	}
+	return 0;
+}
 
 #endif

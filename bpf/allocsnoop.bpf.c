@@ -27,6 +27,7 @@
 #include "stack.bpf.h"
 #include "life.bpf.h"
 #include "copy.bpf.h"
+#include "filter.bpf.h"
 #include "call.bpf.h"
 
 /* Weak: kernels without it don't get the program that calls it. */
@@ -139,6 +140,21 @@ SEC("tracepoint/sched/sched_process_exec")
 int allocsnoop_exec(void *ctx)
 {
 	map__executed();
+	return 0;
+}
+
+/* -p with --follow. The kernel calls this before the child runs. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(allocsnoop_forked, struct task_struct *parent, struct task_struct *child)
+{
+	follow__forked(parent, child);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(allocsnoop_exited, struct task_struct *task)
+{
+	follow__exited(task);
 	return 0;
 }
 

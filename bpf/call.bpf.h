@@ -420,13 +420,19 @@ static __always_inline bool call__enter(const struct pt_regs *ctx, __u64 cookie)
 		.bp = ctx->bp,
 		.bx = ctx->bx,
 	};
-	int verdict;
+	int verdict, meant = FILTER_IN;
 
 	if (!counting || (as_all && bpf_get_current_pid_tgid() >> 32 == as_self_tgid))
+		return false;
+	if (as_filter)
+		meant = filter__ask();
+	if (meant == FILTER_OUT)
 		return false;
 	if (cookie & AS_SITE_STACK_CHECK && regs__below_or_equal(ctx))
 		return false;
 	verdict = call__size(&c, ctx);
+	if (meant == FILTER_ENDS)
+		verdict = CALL_FILTERED;
 	/* What is filtered is noted, too: it may jump on with a size that isn't. */
 	if (cookie & AS_SITE_JUMPS && call__note_jumper(&c))
 		return false;
@@ -446,6 +452,8 @@ static __always_inline void call__free(const struct pt_regs *ctx, __u64 cookie)
 	__u64 space;
 
 	if (!counting || (as_all && (__u32)task->tgid == as_self_tgid))
+		return;
+	if (as_filter && filter__ask() == FILTER_OUT)
 		return;
 	space = space__id(task);
 	if (!live__freed(task, space, call__arg(ctx, AS_COOKIE_OLD(cookie))))

@@ -6,6 +6,7 @@
 
 const volatile __u64 as_self_tgid = 0; /* never traced */
 const volatile __u64 as_all = 0;       /* count every process, not only those in `procs` */
+const volatile __u64 as_filter = 0;    /* AS_FILTER_*, or'ed: all must hold; 0: none */
 const volatile __u64 as_sampling = 0;  /* draw by `thr`; 0: keep all */
 const volatile __u64 as_same_thr =
 	0; /* of 2^32: keep when a draw is below, whatever the size; 0: by `thr` */

@@ -135,6 +135,21 @@ struct {
 	__type(value, __u32);
 } procs SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct as_globs);
+} globs SEC(".maps");
+
+/* The kernel's helper looks at the unified hierarchy only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroup SEC(".maps");
+
 /* tid -> 1: the signal this thread stops for is ours */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

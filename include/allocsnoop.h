@@ -103,6 +103,13 @@ struct allocsnoop_opts {
 			* thread that calls them; must not call functions of the session. What it is
 			* too slow for is a loss: sums have it, no event tells of it */
 	void *event_arg;
+	const char *comm;   /* only processes of this name (the main thread's, at the moment of the
+			     * call): patterns as of glob(7), parted by commas. Not with pids; NULL:
+			     * any. Borrowed during allocsnoop__open() only, as the next one */
+	const char *cgroup; /* only processes in this cgroup of the unified hierarchy, or below, at
+			     * the moment of the call: a path, or the name or the beginning of the
+			     * id of one container or service. Neither with pids nor with argv */
+	bool follow; /* with pids: the children, too, that they make from now on, and theirs */
 };
 
 /* Checks options and rights, loads the BPF programs; nothing is traced yet.

@@ -299,6 +299,14 @@ static const char *making__comm(struct making *m, pid_t pid, struct proc_task *t
 	return proc_task__read(pid, t) ? NULL : t->comm;
 }
 
+static void add_filter(struct str *text, const struct session *s)
+{
+	if (s->filter.comm)
+		str__addf(text, "%s named %s", s->argv ? ", processes" : "", s->filter.comm);
+	if (s->filter.cgroup)
+		str__addf(text, " in cgroup %s", s->filter.cgroup);
+}
+
 /* "sqlite3 :memory:", "process 12 (redis-server)", "every process" */
 static const char *making__target(struct making *m)
 {
@@ -321,6 +329,9 @@ static const char *making__target(struct making *m)
 	}
 	if (s->every)
 		str__add(&text, "every process");
+	if (s->follow)
+		str__addf(&text, " and %s children", s->pids.cnt == 1 ? "its" : "their");
+	add_filter(&text, s);
 	out = text.oom ? NULL : arena__intern(&m->p->arena, text.s);
 	str__free(&text);
 	return out ? out : "";

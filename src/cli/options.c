@@ -494,6 +494,22 @@ static int live__check(struct cli_opts *o)
 	return value__check(o);
 }
 
+/* Filters are for what isn't named otherwise. */
+static int filter__check(const struct cli_opts *o)
+{
+	const char *given = o->comm ? "comm" : o->cgroup ? "cgroup" : NULL;
+
+	if (o->follow && o->words)
+		return err__fail(-EINVAL, "--follow: COMMAND's children are followed anyway");
+	if (o->follow && !o->pids.cnt)
+		return err__fail(-EINVAL, "--follow: needs --pid");
+	if (given && o->pids.cnt)
+		return err__fail(-EINVAL, "--%s: not together with --pid", given);
+	if (o->cgroup && o->words)
+		return err__fail(-EINVAL, "--cgroup: not together with a COMMAND");
+	return 0;
+}
+
 static int record__check(struct cli_opts *o)
 {
 	int err;
@@ -505,6 +521,8 @@ static int record__check(struct cli_opts *o)
 	if (o->max_size && o->min_size > o->max_size)
 		return err__fail(-EINVAL, "--min-size: above --max-size");
 	err = live__check(o);
+	if (!err)
+		err = filter__check(o);
 	if (!err)
 		err = user__check(o);
 	return err ? err : format__choose(o);

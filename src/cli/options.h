@@ -81,6 +81,9 @@ struct cli_opts {
 	enum verb verb;
 	char **words; /* COMMAND and its arguments, or FILE of `list`; NULL: none */
 	VEC(pid_t) pids;
+	int follow;
+	const char *cgroup;
+	const char *comm;
 	const char *user;
 	int events;
 	double sample_rate;

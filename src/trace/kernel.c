@@ -18,6 +18,7 @@
 #include "allocsnoop.skel.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "trace/filter.h"
 #include "trace/selftest.h"
 
 #define KPROBE_PATH    "/sys/bus/event_source/devices/kprobe" /* there with CONFIG_KPROBE_EVENTS */
@@ -143,6 +144,7 @@ static void kernel__set_knobs(struct kernel *k, const struct kernel_opts *o)
 
 	s->rodata->as_self_tgid = getpid();
 	s->rodata->as_all = o->all;
+	s->rodata->as_filter = o->filter->kinds;
 	s->rodata->as_sampling = !o->sampler->exact;
 	s->rodata->as_same_thr = o->sampler->same_thr;
 	if (getrandom(&seed, sizeof(seed), 0) == sizeof(seed))
@@ -155,7 +157,8 @@ static void kernel__set_knobs(struct kernel *k, const struct kernel_opts *o)
 	s->rodata->as_live_row_max = MAX(k->row_max, (u32)AS_CLASS_CNT);
 	s->rodata->as_heap_max = MAX(k->heap_max, 1u);
 	s->rodata->as_bucket_mask = MAX(k->bucket_cnt, 1u) - 1;
-	s->rodata->as_live_exact = o->sampler->exact && !o->min_size && o->max_size == ~0ull;
+	s->rodata->as_live_exact = o->sampler->exact && !o->min_size && o->max_size == ~0ull &&
+				   !(o->filter->kinds & (AS_FILTER_CGROUP | AS_FILTER_COMM));
 	s->rodata->as_seccomp_unsafe = k->seccomp_unsafe;
 }
 
@@ -196,6 +199,16 @@ bool kernel__has_kprobes(void)
 	return !access(KPROBE_PATH, F_OK);
 }
 
+/* A kernel without cgroups has no map of them either. */
+static void kernel__choose_filters(struct kernel *k, u32 kinds)
+{
+	struct allocsnoop_bpf *s = k->skel;
+
+	bpf_map__set_autocreate(s->maps.cgroup, kinds & AS_FILTER_CGROUP);
+	bpf_program__set_autoload(s->progs.allocsnoop_forked, kinds & AS_FILTER_PROCS);
+	bpf_program__set_autoload(s->progs.allocsnoop_exited, kinds & AS_FILTER_PROCS);
+}
+
 static int kernel__load(struct kernel *k, const struct kernel_opts *o)
 {
 	int err;
@@ -203,6 +216,7 @@ static int kernel__load(struct kernel *k, const struct kernel_opts *o)
 	libbpf_said[0] = '\0';
 	kernel__choose_probes(k);
 	k->kprobes = kernel__has_kprobes();
+	kernel__choose_filters(k, o->filter->kinds);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_map, k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_mmap, !k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_exec, !k->kprobes);
@@ -230,6 +244,22 @@ static int kernel__set_thr(struct kernel *k, const struct sampler *s)
 		err = bpf_map__update_elem(k->skel->maps.thr, &i, sizeof(i), &s->thr[i],
 					   sizeof(s->thr[i]), BPF_ANY);
 	return err;
+}
+
+static int kernel__set_filter(struct kernel *k, const struct filter *f)
+{
+	u32 zero = 0;
+	int err = 0;
+
+	if (f->kinds & AS_FILTER_COMM)
+		err = bpf_map__update_elem(k->skel->maps.globs, &zero, sizeof(zero), &f->globs,
+					   sizeof(f->globs), BPF_ANY);
+	if (!err && f->kinds & AS_FILTER_CGROUP)
+		err = bpf_map__update_elem(k->skel->maps.cgroup, &zero, sizeof(zero), &f->cgroup_fd,
+					   sizeof(f->cgroup_fd), BPF_ANY);
+	return err ? err__fail(err, "cannot filter by %s: %s",
+			       f->kinds & AS_FILTER_CGROUP ? "cgroup" : "name", strerror(-err))
+		   : 0;
 }
 
 static int err__no_returns(void)
@@ -268,6 +298,7 @@ static int kernel__view_live(struct kernel *k)
 
 int kernel__open(struct kernel *k, const struct kernel_opts *o)
 {
+	bool everywhere = o->all || o->filter->kinds & AS_FILTER_PROCS;
 	libbpf_print_fn_t before;
 	int err = rights__check();
 
@@ -283,7 +314,7 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 	selftest__run(k);
 	/* -p: perf uprobes, which fire for a vfork child too; whoever follows children attaches to
 	 * each. */
-	k->use_multi = o->all ? k->multi : o->follow && k->multi_pid;
+	k->use_multi = everywhere ? k->multi : o->follow && k->multi_pid;
 	if (k->live) {
 		selftest__returns(k);
 		/* Sessions spare the returns of calls that aren't kept. (A vfork child of -p goes
@@ -305,6 +336,8 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 	}
 	if (!err)
 		err = kernel__set_thr(k, o->sampler);
+	if (!err)
+		err = kernel__set_filter(k, o->filter);
 	if (!err && k->live)
 		err = kernel__view_live(k);
 	libbpf_set_print(before);
@@ -420,6 +453,21 @@ int kernel__watch_maps(struct kernel *k)
 	return err;
 }
 
+int kernel__watch_children(struct kernel *k)
+{
+	libbpf_print_fn_t before = libbpf_set_print(libbpf__listen);
+	struct allocsnoop_bpf *s = k->skel;
+	int err = 0;
+
+	s->links.allocsnoop_forked = bpf_program__attach(s->progs.allocsnoop_forked);
+	if (s->links.allocsnoop_forked)
+		s->links.allocsnoop_exited = bpf_program__attach(s->progs.allocsnoop_exited);
+	if (!s->links.allocsnoop_exited)
+		err = -errno;
+	libbpf_set_print(before);
+	return err ? err__fail(err, "cannot watch for children: %s", strerror(-err)) : 0;
+}
+
 /*
  * Ends with the file, or, for one process (whose mappings come in the order of their addresses),
  * with a read that brings none above those of before. When a writer waits for the address space
@@ -484,6 +532,17 @@ int kernel__set_proc(struct kernel *k, pid_t pid, u32 flags)
 		return bpf_map__delete_elem(k->skel->maps.procs, &key, sizeof(key), 0);
 	return bpf_map__update_elem(k->skel->maps.procs, &key, sizeof(key), &flags, sizeof(flags),
 				    BPF_ANY);
+}
+
+u32 kernel__proc_cnt(struct kernel *k)
+{
+	u32 key, room = bpf_map__max_entries(k->skel->maps.procs), cnt = 0;
+
+	/* One that goes meanwhile makes the walk begin anew. */
+	while (cnt < room &&
+	       !bpf_map__get_next_key(k->skel->maps.procs, cnt ? &key : NULL, &key, sizeof(key)))
+		cnt++;
+	return cnt;
 }
 
 int kernel__set_file(struct kernel *k, u64 hash, const struct as_file *f)

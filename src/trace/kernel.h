@@ -17,6 +17,8 @@
 
 struct allocsnoop_bpf;
 
+struct filter;
+
 struct kernel_opts {
 	bool all;	 /* every process */
 	bool follow;	 /* each child gets probes of its own */
@@ -28,6 +30,7 @@ struct kernel_opts {
 	bool live;
 	u32 max_live; /* blocks followed at once */
 	bool events;  /* tell of each block */
+	const struct filter *filter;
 };
 
 struct kernel {
@@ -71,6 +74,10 @@ int kernel__attach(struct kernel *k, struct links *l, const char *path,
 
 /* Hooks new executable mappings of targets. */
 int kernel__watch_maps(struct kernel *k);
+
+/* AS_FILTER_PROCS: from now on `procs` gets the children of those in it, and loses who ends. */
+int kernel__watch_children(struct kernel *k);
+u32 kernel__proc_cnt(struct kernel *k); /* those in `procs` */
 
 /* Calls fn for each executable file mapping of pid (0: of every process). */
 int kernel__each_mapping(struct kernel *k, pid_t pid,

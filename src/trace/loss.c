@@ -44,6 +44,8 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 	[AS_LOSS_EVENT_RING_FULL] = { "event_ring_full",
 				      "events of blocks not sent: the buffer was full; the sums "
 				      "have them" },
+	[AS_LOSS_NOT_FOLLOWED] = { "not_followed",
+				   "children not counted: too many processes were followed" },
 	[LOSS_LATE_ATTACH] = { "late_attach", "files with an allocator that were probed after "
 					      "their process could use them" },
 	[LOSS_ATTACH_FAILED] = { "attach_failed", "probes that could not be placed" },

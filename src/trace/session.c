@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <bpf/libbpf.h>
 
@@ -104,9 +105,12 @@ static int session__take_opts(struct session *s, const struct allocsnoop_opts *o
 	s->event = o->event;
 	s->event_arg = o->event_arg;
 	s->every = !o->pid_cnt && !o->argv;
+	s->follow = o->follow;
 	s->live = o->live;
 	s->older_ns = o->older_ns;
 	s->old_ns = o->old_ns;
+	if (!err)
+		err = filter__init(&s->filter, o);
 	if (!err && o->argv)
 		err = session__copy_argv(s, o->argv);
 	if (!err && o->user) {
@@ -227,6 +231,7 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		.live = o->live,
 		.max_live = o->max_live ? o->max_live : BLOCKS_DEFAULT,
 		.events = o->event != NULL,
+		.filter = &s->filter,
 	};
 	int err = kernel__open(&s->kernel, &k);
 
@@ -289,6 +294,8 @@ int session__start(struct session *s)
 	if (s->started)
 		return err__fail(-EINVAL, "the session was already started");
 	err = kernel__watch_maps(&s->kernel);
+	if (!err && s->follow)
+		err = kernel__watch_children(&s->kernel);
 	if (err)
 		return err;
 	s->started = true;
@@ -325,7 +332,7 @@ static void session__check_slow(struct session *s)
 	u64 now = now__ns(), hits, lost, cpu;
 	double times;
 
-	if (s->slow_told || s->every || now - s->slow_checked_ns < SLOW_CHECK_NS)
+	if (s->slow_told || s->every || s->follow || now - s->slow_checked_ns < SLOW_CHECK_NS)
 		return;
 	s->slow_checked_ns = now;
 	kernel__counts(&s->kernel, &c);
@@ -457,6 +464,7 @@ void session__close(struct session *s)
 	record__fini(&s->record);
 	copies__fini(&s->copies);
 	files__fini(&s->files);
+	filter__fini(&s->filter);
 	cgroups__fini(&s->cgroups);
 	kernel__close(&s->kernel);
 	for (char **a = s->argv; a && *a; a++)
@@ -484,21 +492,30 @@ u64 session__elapsed_ns(const struct session *s)
 	return (s->stop_ns ? s->stop_ns : now__ns()) - s->start_ns;
 }
 
+struct process_count {
+	const struct filter *filter;
+	u32 cnt;
+};
+
 static int count__process(void *arg, pid_t pid)
 {
-	(void)pid;
-	++*(u32 *)arg;
+	struct process_count *c = arg;
+
+	c->cnt += pid != getpid() && filter__has(c->filter, pid);
 	return 0;
 }
 
 u32 session__process_cnt(struct session *s)
 {
-	u32 cnt = 0;
+	struct process_count c = { .filter = &s->filter };
+	u32 cnt;
 
 	if (s->every) {
-		proc_tasks__each(count__process, &cnt);
-		return cnt ? cnt - 1 : 0; /* not ourselves */
+		proc_tasks__each(count__process, &c);
+		return c.cnt;
 	}
+	if (s->follow)
+		return kernel__proc_cnt(&s->kernel);
 	pthread_mutex_lock(&s->lock);
 	cnt = s->targets.cnt;
 	pthread_mutex_unlock(&s->lock);

@@ -13,6 +13,7 @@
 #include "proc/cgroup.h"
 #include "trace/copies.h"
 #include "trace/files.h"
+#include "trace/filter.h"
 #include "trace/kernel.h"
 #include "trace/live.h"
 #include "trace/loss.h"
@@ -39,6 +40,7 @@ struct live_before {
 struct session {
 	pthread_mutex_t lock;
 	struct kernel kernel;
+	struct filter filter;
 	struct cgroups cgroups;
 	struct sampler sampler;
 	double sample_rate;
@@ -60,7 +62,8 @@ struct session {
 	u64 old_ns;
 	VEC(struct live_before) before; /* by row */
 	bool has_before;
-	bool every; /* no target was named: all processes */
+	bool every;  /* no target was named: all processes, or those that pass the filter */
+	bool follow; /* -p: and the children that they make */
 	bool started;
 	bool stopped;
 	bool flip_asked;

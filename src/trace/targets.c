@@ -54,7 +54,8 @@ static void targets__remove(struct session *s, pid_t pid)
 	if (!t)
 		return;
 	map__del(&s->targets, pid);
-	kernel__set_proc(&s->kernel, pid, 0);
+	if (!s->follow) /* else the kernel side does, and the number may be a child's by now */
+		kernel__set_proc(&s->kernel, pid, 0);
 	target__free(s, t);
 }
 
@@ -99,7 +100,7 @@ static int targets__attach_file(struct session *s, const struct traced_file *f)
 		return 0;
 	session__log(s, ALLOCSNOOP_DEBUG, "placing %zu probes on %s in '%s'", f->places.cnt,
 		     f->sites.allocator, f->path);
-	if (s->every) {
+	if (s->every || s->follow) {
 		err = kernel__attach(&s->kernel, &s->all, f->fd_path, f->places.v, f->places.cnt,
 				     LINKS_ALL_PROCESSES);
 		if (err)
@@ -331,7 +332,9 @@ static int pid__attach(struct session *s, pid_t pid, bool *allocator)
 	if (!t)
 		return -ENOMEM;
 	t->pidfd = syscall(SYS_pidfd_open, pid, 0);
-	err = t->pidfd < 0 ? -errno : target__attach(s, t);
+	err = t->pidfd < 0 ? -errno : 0;
+	if (!err && !s->follow)
+		err = target__attach(s, t);
 	if (!err)
 		err = targets__scan(s, pid, &scan);
 	if (err)
@@ -459,7 +462,7 @@ bool targets__alive(struct session *s)
 		if (t && poll(&p, 1, 0) > 0)
 			targets__remove(s, s->pids.v[i]);
 	}
-	return s->targets.cnt != 0;
+	return s->targets.cnt || (s->follow && kernel__proc_cnt(&s->kernel));
 }
 
 void targets__release(struct session *s)

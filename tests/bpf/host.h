@@ -34,8 +34,9 @@ struct host {
 	struct pt_regs *user;	  /* its registers when it entered the kernel */
 	__u32 cpu;
 	__u64 cookie;
-	__u64 now;	/* ns */
-	bool is_return; /* a session program runs for the call's return */
+	__u64 now;	   /* ns */
+	long under_cgroup; /* what the kernel says of the current task; < 0: an error */
+	bool is_return;	   /* a session program runs for the call's return */
 	struct host_memory memory[HOST_MEMORIES];
 	__u32 memory_cnt;
 	__u64 fault_start; /* user memory that faults, although it's there */
@@ -89,6 +90,7 @@ static inline void host__preempt(void)
 #define barrier()		     asm volatile("" ::: "memory")
 #define barrier_var(v)		     asm volatile("" : "+r"(v))
 #define BPF_KPROBE(name, ...)	     name(struct pt_regs *ctx, __VA_ARGS__)
+#define BPF_PROG(name, ...)	     name(unsigned long long *ctx, __VA_ARGS__)
 #define HOST_PICK(a, b, c, ...)	     c
 #define HOST_READ1(p, a)	     ((p)->a)
 #define HOST_READ2(p, a, b)	     ((p)->a->b)
@@ -236,6 +238,13 @@ static inline __u64 bpf_get_current_pid_tgid(void)
 	return (__u64)host.task->tgid << 32 | (__u32)host.task->pid;
 }
 
+static inline long bpf_current_task_under_cgroup(void *map, __u32 index)
+{
+	(void)map;
+	(void)index;
+	return host.under_cgroup;
+}
+
 static inline __u32 bpf_get_smp_processor_id(void)
 {
 	return host.cpu;
@@ -299,6 +308,7 @@ static inline void host__add_maps(void)
 	HOST_MAP(ranges);
 	HOST_MAP(address_chunks);
 	HOST_MAP(procs);
+	HOST_MAP(globs);
 	HOST_MAP(stops);
 	HOST_MAP(seen);
 	HOST_MAP(announced);
@@ -361,7 +371,7 @@ static inline void host__reset(void)
 	host_map__of(&counters)->max = 4;
 	as_slot_mask = 4 * AS_SLOTS_PER_CPU - 1;
 	as_cpu_mask = 3;
-	as_self_tgid = as_all = as_sampling = as_same_thr = as_seed = as_min_size = 0;
+	as_self_tgid = as_all = as_filter = as_sampling = as_same_thr = as_seed = as_min_size = 0;
 	as_max_size = ~0ull;
 	as_max_depth = 512;
 	as_tally_half = 1 << 16;

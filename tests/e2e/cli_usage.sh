@@ -92,7 +92,7 @@ usage "doctor: takes options only, not 'x'" '' doctor x
 usage "--format folded: 'doctor' has no such format" 'text or json' doctor -f folded
 
 # Known, but not there yet: none of them may silently do nothing.
-for option in '--probe x:y(size=ARG1)' '--cgroup /x' '--comm x*' --follow '--focus x' '--ignore x' '--hide x' \
+for option in '--probe x:y(size=ARG1)' '--focus x' '--ignore x' '--hide x' \
 	--lines --no-inlines '--max-overhead 5' '--max-overhead 0.5%' '-e mmap' '-e malloc,brk' '-e fault' \
 	'--by thread' '--by type' '-f pprof' '-f html' '-o x.html' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' top; do
 	# Words of one option, split on purpose.

@@ -147,11 +147,39 @@ static void path__test(void)
 	cgroups__fini(&c);
 }
 
+/* Version 1, which this machine may have: the longest of this process's paths there. */
+static void older__test(void)
+{
+	char line[PATH_MAX], want[PATH_MAX] = "";
+	FILE *f = fopen("/proc/self/cgroup", "r");
+	struct cgroups c = {};
+	bool any = false;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *path = strchr(line, '/');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (!path || !strncmp(line, "0::", 3))
+			continue;
+		any = true;
+		if (strlen(path) > strlen(want))
+			strcpy(want, path);
+	}
+	if (f)
+		fclose(f);
+	CHECK_STR(cgroups__path(&c, 0, getpid()), want);
+	CHECK_EQ(c.unified_only, !any);
+	CHECK_STR(cgroups__path(&c, 0, 0), ""); /* gone */
+	CHECK_EQ(c.unified_only, !any);
+	cgroups__fini(&c);
+}
+
 int main(void)
 {
 	container__test();
 	long_name__test();
 	is__test();
 	path__test();
+	older__test();
 	return check__done();
 }

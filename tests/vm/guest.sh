@@ -60,6 +60,25 @@ by_pid() { # NAME WORKLOAD [OPTION]: the workload stands at its gate until its p
 	finished "$1" "$status" 0
 }
 
+# The whole machine, but only what is in a cgroup counts.
+by_cgroup() { # NAME WORKLOAD
+	status=0
+	mkdir "/sys/fs/cgroup/$1" || bad "$1" "no cgroup can be made"
+	mkfifo "$1.gate"
+	GO_FIFO=$1.gate "/t/$2" >"$1.out" </dev/null &
+	target=$!
+	wait_for "$1.out" ready || bad "$1" "the workload does not come to its gate"
+	echo "$target" >"/sys/fs/cgroup/$1/cgroup.procs"
+	allocsnoop -f json -o "$1.json" --cgroup "$1" </dev/null >/dev/null 2>"$1.err" &
+	snoop=$!
+	wait_for "$1.err" tracing || bad "$1" "allocsnoop does not begin"
+	echo go 1<>"$1.gate" >&1
+	wait "$target"
+	kill -TERM "$snoop"
+	wait "$snoop" || status=$?
+	finished "$1" "$status" 0
+}
+
 # A program that makes processes and threads ends under the tracer as it does without it.
 unharmed() { # NAME PROGRAM [ARGUMENTS]
 	name=$1
@@ -98,6 +117,9 @@ by_pid matrix_pid api_matrix
 by_command live api_matrix --live
 by_pid live_pid api_matrix --live
 by_command threads8 threads8
+by_command comm api_matrix "--comm api_*"
+by_pid follow api_matrix --follow
+by_cgroup cgroup api_matrix
 by_command exceptions bad_allocs_static -l
 if /t/events /t/api_matrix >events.out 2>events.err; then
 	ok events

@@ -167,5 +167,8 @@ judge matrix-pid judge_matrix "$TMP/files/matrix_pid.json" "$TMP/files/matrix_pi
 judge live judge_live "$TMP/files/live.json" "$TMP/files/live.out"
 judge live-pid judge_live "$TMP/files/live_pid.json" "$TMP/files/live_pid.out"
 judge exceptions judge_exceptions "$TMP/files/exceptions.json" "$TMP/files/exceptions.out"
+judge comm judge_matrix "$TMP/files/comm.json" "$TMP/files/comm.out"
+judge follow judge_matrix "$TMP/files/follow.json" "$TMP/files/follow.out"
+judge cgroup judge_matrix "$TMP/files/cgroup.json" "$TMP/files/cgroup.out"
 judge threads8 judge_threads "$TMP/files/threads8.json"
 [ "$failures" = 0 ] || fail "$failures checks failed; the guest's console is in $LOG"
