@@ -35,7 +35,7 @@ for sig in INT TERM; do
 done
 
 # timeout(1) sends its signal twice in a row; that is one wish.
-timeout -s INT 2 "$SNOOP" -f json -p "$target" </dev/null >"$TMP/timeout" 2>/dev/null || :
+timeout -s INT 5 "$SNOOP" -f json -p "$target" </dev/null >"$TMP/timeout" 2>/dev/null || :
 reports_are "$TMP/timeout" 1
 
 # COMMAND outlives the recording: status 0, and it runs on.
