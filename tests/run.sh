@@ -34,7 +34,7 @@ now() { # tenths of a second
 
 # timeout(1) makes the group and leads it.
 start() { # NUMBER
-	local at=$scratch/$1 limit=${TEST_TIMEOUT:-120} command=("${programs[$1]}")
+	local at=$scratch/$1 limit=${TEST_TIMEOUT:-180} command=("${programs[$1]}")
 	[ "${names[$1]}" != vm/run ] || limit=${TEST_TIMEOUT:-240}
 	[[ ${programs[$1]} != *.sh ]] || command=(bash "${programs[$1]}")
 	mkdir -p "$at/tmp"
