@@ -14,7 +14,8 @@
  * The attach cookie of a probe says all that the program must know, so that a hit needs no look-up:
  *   0-2 size argument (1..6, 7: Go), 3-5 count argument, 6-8 old-block argument (realloc, free),
  * 9-11 alignment argument, 12-19 sp_delta / 8, 20-25 AS_SITE_*, 26-28 argument that points to where
- * the block's address goes (posix_memalign), 32-63 site number (from 1).
+ * the block's address goes (posix_memalign), 29-30 AS_SITE_*, 32-60 site number (from 1), 61-63
+ * layer.
  */
 #define AS_COOKIE_SIZE(c)	((__u32)((c)&7))
 #define AS_COOKIE_COUNT(c)	((__u32)((c) >> 3 & 7))
@@ -30,7 +31,22 @@
 #define AS_SITE_STACK_CHECK	(1ull << 25) /* on Go's stack check: its branch taken is no call */
 #define AS_SITE_EXITS		(1ull << 29) /* --live: plain probes see its returns (it may throw) */
 #define AS_COOKIE_OUT(c)	((__u32)((c) >> 26 & 7))
-#define AS_COOKIE_SITE(c)	((__u32)((c) >> 32))
+#define AS_COOKIE_SITE(c)	((__u32)((c) >> 32) & 0x1fffffff)
+#define AS_SITE_FIXED		(1ull << 30) /* no argument is the size: see `fixed_sizes` */
+
+/*
+ * Allocators on top of others are layers of their own: a call from one to the next is none of an
+ * allocator to itself, and a block of one may lie at the address of another's. Layer 0 is malloc
+ * and its like.
+ */
+#define AS_COOKIE_LAYER_SHIFT 61
+#define AS_COOKIE_LAYER(c)    ((c) >> AS_COOKIE_LAYER_SHIFT)
+
+/* A hash, told apart by layer. */
+static inline __u64 as_of_layer(__u64 hash, __u64 layer)
+{
+	return hash + layer * 0x9e3779b97f4a7c15ull;
+}
 
 /* How far a function that jumps on may round a size up (pvalloc, alignment): two pages. */
 #define AS_ROUND_MAX 8192
@@ -144,8 +160,8 @@ struct as_file {
 };
 _Static_assert(sizeof(struct as_file) == 16, "no padding");
 
-/* bpf map `ranges`: file hash -> text that is the allocator itself, sorted; calls from there are
- * nested. */
+/* bpf map `ranges`: as_of_layer(file hash) -> text that is the allocator itself, sorted; calls of
+ * its layer from there are nested. */
 #define AS_RANGE_MAX 64
 
 struct as_ranges {

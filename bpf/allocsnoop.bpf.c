@@ -51,12 +51,20 @@ int allocsnoop_callm(struct pt_regs *ctx)
 	return 0;
 }
 
+/* A return probe was hit. (Where there is one layer the cookie isn't asked for.) */
+static __always_inline void return__seen(struct pt_regs *ctx)
+{
+	__u64 cookie = as_layers ? bpf_get_attach_cookie(ctx) : 0;
+
+	live__returned(ctx, open__key(ctx->sp - REGS_WORD, cookie), 0);
+}
+
 /* --live: entry and return by one session link (6.13), which spares the returns of no interest. */
 SEC("uprobe")
 int allocsnoop_session(struct pt_regs *ctx)
 {
 	if (bpf_session_is_return()) {
-		live__returned(ctx, ctx->sp - REGS_WORD, 0);
+		return__seen(ctx);
 		return 0;
 	}
 	return !call__enter(ctx, bpf_get_attach_cookie(ctx));
@@ -66,14 +74,14 @@ int allocsnoop_session(struct pt_regs *ctx)
 SEC("uretprobe")
 int allocsnoop_return(struct pt_regs *ctx)
 {
-	live__returned(ctx, ctx->sp - REGS_WORD, 0);
+	return__seen(ctx);
 	return 0;
 }
 
 SEC("uretprobe")
 int allocsnoop_returnm(struct pt_regs *ctx)
 {
-	live__returned(ctx, ctx->sp - REGS_WORD, 0);
+	return__seen(ctx);
 	return 0;
 }
 

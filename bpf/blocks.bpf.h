@@ -18,6 +18,12 @@ static __always_inline __u64 block__tag(__u64 space, __u64 addr)
 	return tag > AS_TAG_BUSY ? tag : tag + 2;
 }
 
+/* Layers may use one address at the same time: to each its own space. */
+static __always_inline __u64 space__of_layer(__u64 space, __u64 cookie)
+{
+	return as_layers ? as_of_layer(space, AS_COOKIE_LAYER(cookie)) : space;
+}
+
 static __always_inline struct as_bucket *bucket__of(__u64 tag)
 {
 	__u32 at = tag & as_bucket_mask;

@@ -22,6 +22,15 @@ static __noinline __u64 call__arg(const struct pt_regs *ctx, __u32 n)
 	return args.v[n & 7];
 }
 
+/* Of a site where no argument says the size. */
+static __always_inline __u64 call__fixed_size(const struct call *c)
+{
+	__u32 site = AS_COOKIE_SITE(c->cookie);
+	__u64 *size = bpf_map_lookup_elem(&fixed_sizes, &site);
+
+	return size ? *size : 0;
+}
+
 /*
  * glibc, musl, jemalloc and the rest refuse sizes above PTRDIFF_MAX and products that overflow. A
  * function of its own because the arguments' copy is large, and the stack is needed by the walk.
@@ -34,6 +43,8 @@ static __noinline int call__size(struct call *c, const struct pt_regs *ctx)
 	__u64 align = args.v[AS_COOKIE_ALIGN(c->cookie)];
 	__u64 most = ~0ull;
 
+	if (as_layers && c->cookie & AS_SITE_FIXED)
+		size = call__fixed_size(c);
 	c->size = size;
 	c->old = args.v[AS_COOKIE_OLD(c->cookie)];
 	if (AS_COOKIE_COUNT(c->cookie)) {
@@ -143,14 +154,20 @@ static __noinline int call__note_jumper(struct call *c)
 }
 
 /* Does the return address lie in the allocator's own text? Then the allocator called itself. */
-static __always_inline bool call__is_inner(const struct walk *w)
+static __always_inline bool call__is_inner(const struct call *c, struct as_slot *s)
 {
+	const struct walk *w = &s->walk;
+	const __u64 *key = &w->m.file;
 	__u64 off = w->ip - 1 + w->m.bias;
 	struct as_ranges *r;
 
 	if (!(w->m.flags & AS_FILE_ALLOCATOR))
 		return false;
-	r = bpf_map_lookup_elem(&ranges, &w->m.file);
+	if (as_layers) {
+		s->range_key = as_of_layer(w->m.file, AS_COOKIE_LAYER(c->cookie));
+		key = &s->range_key;
+	}
+	r = bpf_map_lookup_elem(&ranges, key);
 	if (!r)
 		return false;
 	for (__u32 i = 0; i < AS_RANGE_MAX && i < r->cnt; i++) {
@@ -236,7 +253,7 @@ __noinline int call__walk(struct call *c, __u32 slot)
 	w = &s->walk;
 	memo__begin(s, c->ip, c->sp, c->bp);
 	walk__begin(w, s, c->ip, c->sp, c->bp, c->bx);
-	if (w->depth == 2 && call__is_inner(w))
+	if (w->depth == 2 && call__is_inner(c, s))
 		return false;
 	key = jumper__key(s->proc, w->ip);
 	s->now.may_be_jumped_to = jumpers_full || bpf_map_lookup_elem(&jumpers, &key);
@@ -289,10 +306,11 @@ static __always_inline bool call__take(struct call *c)
 			return false;
 		c->space = space__id(bpf_get_current_task_btf());
 		call__sum(c, 0, c->space);
+		c->space = space__of_layer(c->space, c->cookie);
 		return true;
 	}
 	counted = call__count(c, s, slot);
-	c->space = s->proc;
+	c->space = space__of_layer(s->proc, c->cookie);
 	if (counted && !as_live)
 		taken__count(slot);
 	slot__release(s);
@@ -334,7 +352,7 @@ __noinline int call__is_nested(struct call *c)
 	slot__enter(s, bpf_get_current_task_btf());
 	memo__begin(s, c->ip, c->sp, c->bp);
 	walk__begin(&s->walk, s, c->ip, c->sp, c->bp, c->bx);
-	inner = s->walk.depth == 2 && call__is_inner(&s->walk);
+	inner = s->walk.depth == 2 && call__is_inner(c, s);
 	slot__release(s);
 	return inner;
 }
@@ -346,7 +364,7 @@ static __noinline int call__bury(const struct call *c, struct as_thread *t)
 	/* What has jumped on to here isn't over. */
 	bool is_jump = t->site && t->sp == c->sp && call__came_from(c, t, call__return(c, task));
 
-	open__bury(t, task, c->sp, is_jump ? c->sp : 0);
+	open__bury(t, task, open__key(c->sp, c->cookie), is_jump);
 	return 0;
 }
 
@@ -401,7 +419,7 @@ static __noinline int call__follow(struct call *c, const struct pt_regs *ctx, in
 		return false; /* where only some calls are kept, the outer one has taken the block
 			       */
 	} else {
-		c->space = space__id(task);
+		c->space = space__of_layer(space__id(task), c->cookie);
 	}
 	if (!t || !call__may_return(c, task)) {
 		call__lose(c, t);
@@ -456,7 +474,7 @@ static __always_inline void call__free(const struct pt_regs *ctx, __u64 cookie)
 	if (as_filter && filter__ask() == FILTER_OUT)
 		return;
 	space = space__id(task);
-	if (!live__freed(task, space, call__arg(ctx, AS_COOKIE_OLD(cookie))))
+	if (!live__freed(task, space, cookie, call__arg(ctx, AS_COOKIE_OLD(cookie))))
 		proc__announce(space); /* it may never have allocated */
 }
 

@@ -267,7 +267,19 @@ static __noinline int open__give_up(struct as_open *o)
 	return 0;
 }
 
-/* A place for a call with this entry stack pointer: no two calls in progress have the same, so an
+/* Where a call of one layer jumps on to one of another, both have this stack pointer, a multiple of
+ * 8, and each returns to its own return probe. */
+static __always_inline __u64 open__key(__u64 sp, __u64 cookie)
+{
+	return sp + (as_layers ? AS_COOKIE_LAYER(cookie) : 0);
+}
+
+static __always_inline __u64 open__sp(__u64 key)
+{
+	return as_layers ? key & ~7ull : key;
+}
+
+/* A place for a call with this key: no two calls in progress have the same, so an
  * older one with it was left by a jump (longjmp, an exception). */
 static __always_inline struct as_open *open__place(struct as_thread *t, __u64 sp)
 {
@@ -287,10 +299,12 @@ static __always_inline struct as_open *open__place(struct as_thread *t, __u64 sp
 	return o;
 }
 
-static __always_inline struct as_open *open__find(struct as_thread *t, __u64 sp)
+/* By key; or, at an exit, which may be of any layer's call, by stack pointer. */
+static __always_inline struct as_open *open__find(struct as_thread *t, __u64 key, __u64 how)
 {
 	for (int i = 0; i < AS_OPEN_CNT; i++) {
-		if (t->open[i].sp == sp)
+		if ((how ? open__sp(t->open[i].sp) : t->open[i].sp) == key &&
+		    (t->open[i].flags & AS_SITE_EXITS) == how)
 			return &t->open[i];
 	}
 	return NULL;
@@ -369,12 +383,12 @@ static __noinline bool open__begin(struct as_thread *t, const struct call *c, __
 	/* A free by realloc(p, 0) may give a block of no bytes, to be freed in turn. */
 	if (c->row == AS_ROW_NONE && !took && !(as_live_exact && c->old && !c->size))
 		return false;
-	o = open__place(t, c->sp);
-	o->sp = c->sp;
+	o = open__place(t, open__key(c->sp, c->cookie));
+	o->sp = open__key(c->sp, c->cookie);
 	o->size = c->size;
 	o->out = out;
 	o->old = c->old;
-	o->flags = c->cookie;
+	o->flags = (__u32)c->cookie;
 	o->space = c->space;
 	o->row = c->row;
 	t->has_exits |= c->cookie & AS_SITE_EXITS;
@@ -403,40 +417,48 @@ static __always_inline bool sp__is_alternate(const struct task_struct *task, __u
 
 /*
  * No return and no return probe tells of an exception. But a frame is gone once the same stack has
- * a newer call's frame at its place or above it. `same` is the call that this one continues.
+ * a newer call's frame at its place or above it. Not so at the very place when this call continues
+ * the other (is_jump, or another layer's).
  */
-static __always_inline void open__bury(struct as_thread *t, struct task_struct *task, __u64 sp,
-				       __u64 same)
+static __always_inline void open__bury(struct as_thread *t, struct task_struct *task, __u64 key,
+				       bool is_jump)
 {
+	__u64 sp = open__sp(key);
 	bool alternate = sp__is_alternate(task, sp);
 
 	for (int i = 0; i < AS_OPEN_CNT; i++) {
 		struct as_open *o = &t->open[i];
 
-		if (!(o->flags & AS_SITE_EXITS) || !o->sp || o->sp > sp || o->sp == same)
+		if (!(o->flags & AS_SITE_EXITS) || !o->sp || open__sp(o->sp) > sp)
+			continue;
+		if (o->sp == key ? is_jump : open__sp(o->sp) == sp)
 			continue;
 		if (sp__is_alternate(task, o->sp) == alternate)
 			open__threw(o);
 	}
 }
 
-/* A probed call has returned. By its entry's stack pointer; `how`: AS_SITE_EXITS, or 0 for a return
- * probe. (Functions share exits: a return may be another's.) */
-static __always_inline void live__returned(const struct pt_regs *ctx, __u64 sp, __u64 how)
+/* A probed call has returned. By its entry's stack pointer (a return probe: key); `how`:
+ * AS_SITE_EXITS, or 0 for a return probe. (Functions share exits: a return may be another's.) */
+static __always_inline void live__returned(const struct pt_regs *ctx, __u64 key, __u64 how)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct as_thread *t = bpf_task_storage_get(&threads, task, NULL, 0);
-	struct as_open *o;
+	/* A call that has jumped on to another layer's returns with it. */
+	int cnt = as_layers && how ? 2 : 1;
 
 	if (!t)
 		return;
-	o = open__find(t, sp);
-	if (!o || (o->flags & AS_SITE_EXITS) != how)
-		return;
-	if (counting)
-		open__done(t, o, ctx->ax, task->pid);
-	o->sp = 0;
-	o->old = 0;
+	for (int i = 0; i < cnt; i++) {
+		struct as_open *o = open__find(t, key, how);
+
+		if (!o)
+			return;
+		if (counting)
+			open__done(t, o, ctx->ax, task->pid);
+		o->sp = 0;
+		o->old = 0;
+	}
 }
 
 /* A free of a block that isn't known: from before the start, or of a child's inheritance. */
@@ -459,14 +481,15 @@ static __always_inline bool live__unknown_free(struct task_struct *task, __u64 s
 }
 
 /* A block is about to be freed. False: an unknown one, now counted. */
-static __always_inline bool live__freed(struct task_struct *task, __u64 space, __u64 addr)
+static __always_inline bool live__freed(struct task_struct *task, __u64 space, __u64 cookie,
+					__u64 addr)
 {
 	struct as_thread *t;
 	struct as_block b = {};
 
 	if (!addr)
 		return true;
-	if (!blocks__take(block__tag(space, addr), &b))
+	if (!blocks__take(block__tag(space__of_layer(space, cookie), addr), &b))
 		return !as_live_exact || !live__unknown_free(task, space, addr);
 	t = thread__of(task);
 	block__died(&b, addr, t && t->newest == addr);

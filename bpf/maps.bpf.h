@@ -118,6 +118,15 @@ struct {
 	__type(value, struct as_ranges);
 } ranges SEC(".maps");
 
+/* Site number -> bytes, of sites with AS_SITE_FIXED. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u64);
+} fixed_sizes SEC(".maps");
+
 /* See struct as_address_chunk. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -116,6 +116,7 @@ struct as_slot {
 	__u64 proc;	  /* whose mappings are cached; already announced to user space */
 	__u64 seq;	  /* mm_lock_seq at which they were looked up */
 	__u64 generation; /* counts changes of the two above; from 1 */
+	__u64 range_key;  /* of the look-up in progress */
 	__u64 trampoline; /* of this generation, see trampoline__addr */
 	__u64 next;	  /* entry to replace */
 	struct as_mapping maps[AS_MAPPING_CNT];

@@ -110,7 +110,29 @@ struct allocsnoop_opts {
 			     * the moment of the call: a path, or the name or the beginning of the
 			     * id of one container or service. Neither with pids nor with argv */
 	bool follow; /* with pids: the children, too, that they make from now on, and theirs */
+	const char *const *probes; /* allocators of your own, see allocsnoop__check_probe();
+				    * borrowed during allocsnoop__open() only. With any, malloc and
+				    * the other known allocators are traced only when malloc_too
+				    * says so: bytes that a pool takes from malloc count in both */
+	size_t probe_cnt;
+	bool malloc_too;
 };
+
+/*
+ * One element of `probes`: `OBJECT:FUNC(size=ARG2,count=ARG1)` makes blocks of the size that is the
+ * function's second integer argument times the first. OBJECT is a path, a file name (`libfoo.so.1`,
+ * short `libfoo`) or a pattern (`*`); FUNC a symbol (C++: mangled) or the file offset of a function
+ * (`0x1a40`). More arguments: `size=64`, a constant; `ptr=ARGn`, the block that is resized (size 0
+ * frees it); `out=ARGn`, where the block's address goes when the function returns 0;
+ * `align=ARGn`, with out, when it refuses alignments as posix_memalign(3) does.
+ * `OBJECT:free=FUNC(ptr=ARG1)` ends blocks. `preset:NAME` are a known allocator's functions.
+ * 0, or -EINVAL with the column and the remedy in allocsnoop__error() and allocsnoop__hint().
+ */
+ALLOCSNOOP_API int allocsnoop__check_probe(const char *spec);
+
+/* The i-th preset's name and one line about it; NULL past the last. */
+ALLOCSNOOP_API const char *allocsnoop__preset_name(size_t i);
+ALLOCSNOOP_API const char *allocsnoop__preset_help(size_t i);
 
 /* Checks options and rights, loads the BPF programs; nothing is traced yet.
  * -EINVAL bad options, -EPERM not root, -ENOENT no BTF, -ESRCH no such process, or what the kernel
@@ -369,6 +391,9 @@ struct allocsnoop_list_opts {
 	const char *path;      /* one ELF file; NULL: not by file. With neither: every process */
 	allocsnoop_log_fn log; /* notices such as `no allocator symbols in 'FILE'` */
 	void *log_arg;
+	const char *const *probes; /* as in struct allocsnoop_opts */
+	size_t probe_cnt;
+	bool malloc_too;
 };
 
 /* Writes a table of what would be probed and why: file, allocator, function, offset, instruction.

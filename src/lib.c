@@ -18,6 +18,7 @@
 #include "proc/task.h"
 #include "report/writer.h"
 #include "target/list.h"
+#include "target/probe.h"
 #include "target/site.h"
 #include "trace/session.h"
 
@@ -136,6 +137,31 @@ int allocsnoop__stats(struct allocsnoop *a, struct allocsnoop_stats *stats, size
 	return 0;
 }
 
+/* ---- probes ---- */
+
+int allocsnoop__check_probe(const char *spec)
+{
+	struct probe_set set = {};
+	int err = probe_set__add(&set, spec);
+
+	probe_set__free(&set);
+	return err;
+}
+
+const char *allocsnoop__preset_name(size_t i)
+{
+	for (size_t n = 0; probe_presets[n].name; n++) {
+		if (n == i)
+			return probe_presets[n].name;
+	}
+	return NULL;
+}
+
+const char *allocsnoop__preset_help(size_t i)
+{
+	return allocsnoop__preset_name(i) ? probe_presets[i].help : NULL;
+}
+
 /* ---- profiles ---- */
 
 const struct allocsnoop_info *allocsnoop_profile__info(const struct allocsnoop_profile *p)
@@ -224,6 +250,7 @@ const char *allocsnoop__format_help(size_t i)
 struct listing {
 	FILE *out;
 	const struct allocsnoop_list_opts *opts;
+	struct probe_set probes;
 	struct map seen; /* mix(dev, inode) of files already listed */
 	size_t found;
 };
@@ -234,7 +261,8 @@ static void listing__say(const struct listing *l, const char *path)
 
 	if (!l->opts->log)
 		return;
-	snprintf(line, sizeof(line), "no allocator symbols in '%s'", path);
+	snprintf(line, sizeof(line), "no %s in '%s'",
+		 l->probes.only ? "function of --probe" : "allocator symbols", path);
 	l->opts->log(l->opts->log_arg, ALLOCSNOOP_WARN, line);
 }
 
@@ -246,7 +274,7 @@ static int listing__file(struct listing *l, int fd, const char *path, bool quiet
 	int err = elf_image__open(&img, fd);
 
 	if (!err) {
-		err = site_file__read(&sites, &img);
+		err = site_file__read(&sites, &img, path, &l->probes);
 		if (!err && sites.sites.cnt) {
 			l->found++;
 			err = site_file__write(&sites, path, l->out);
@@ -304,6 +332,29 @@ static int listing__run(struct listing *l)
 		   : 0;
 }
 
+static int listing__take_probes(struct listing *l)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < l->opts->probe_cnt && !err; i++)
+		err = probe_set__add(&l->probes, l->opts->probes[i]);
+	probe_set__finish(&l->probes);
+	l->probes.only = l->opts->probe_cnt && !l->opts->malloc_too;
+	return err;
+}
+
+static void listing__tell_missed(const struct listing *l)
+{
+	const char *spec;
+	char why[512], line[PROBE_SPEC_MAX + 600];
+
+	for (size_t at = 0; (spec = probe_set__missed(&l->probes, &at, why, sizeof(why)));) {
+		snprintf(line, sizeof(line), "probe '%s': %s", spec, why);
+		if (l->opts->log)
+			l->opts->log(l->opts->log_arg, ALLOCSNOOP_WARN, line);
+	}
+}
+
 int allocsnoop__list(const struct allocsnoop_list_opts *given, FILE *out)
 {
 	struct allocsnoop_list_opts opts;
@@ -311,11 +362,17 @@ int allocsnoop__list(const struct allocsnoop_list_opts *given, FILE *out)
 	int err = opts__widen(given, given ? given->sz : 0, &opts, sizeof(opts));
 
 	if (!err)
+		err = listing__take_probes(&l);
+	if (!err)
 		err = listing__run(&l);
+	if (!err)
+		listing__tell_missed(&l);
 	map__free(&l.seen);
 	if (!err && !l.found)
-		err = err__fail(-ENOENT, "nothing to probe: no allocator symbols in %s",
+		err = err__fail(-ENOENT, "nothing to probe: no %s in %s",
+				l.probes.only ? "function of --probe" : "allocator symbols",
 				opts.path ? opts.path : "any mapped file");
+	probe_set__free(&l.probes);
 	return err;
 }
 

@@ -16,6 +16,9 @@ static int list__one(const struct cli_opts *o, struct progress *log, pid_t pid)
 		.sz = sizeof(opts),
 		.pid = pid,
 		.path = o->words ? o->words[0] : NULL,
+		.probes = o->probes.v,
+		.probe_cnt = o->probes.cnt,
+		.malloc_too = o->malloc_too,
 		.log = progress__log,
 		.log_arg = log,
 	};

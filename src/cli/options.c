@@ -307,13 +307,32 @@ static int read_pids(const struct opt_row *row, const char *text, void *into)
 	return any ? 0 : value__bad(row, text, "no process id in it");
 }
 
+static int read_probe(const struct opt_row *row, const char *text, void *into)
+{
+	struct cli_opts *o = into;
+	CLEANUP(free__p) char *why = NULL, *hint = NULL;
+
+	if (allocsnoop__check_probe(text)) {
+		why = strdup(allocsnoop__error());
+		hint = strdup(allocsnoop__hint());
+		err__fail(-EINVAL, "--%s", why ? why : row->name); /* it begins with "probe" */
+		if (hint && *hint)
+			err__hint("%s", hint);
+		return -EINVAL;
+	}
+	if (vec__push(&o->probes, text))
+		return err__fail(-ENOMEM, "out of memory");
+	return 0;
+}
+
 typedef int (*read_fn)(const struct opt_row *row, const char *text, void *into);
 
 static const read_fn readers[OPT_KIND_MAX] = {
 	[OPT_SET] = read_set,	      [OPT_LATER] = read_later,	      [OPT_TEXT] = read_text,
 	[OPT_SIZE] = read_size,	      [OPT_DURATION] = read_duration, [OPT_RATE] = read_rate,
 	[OPT_COUNT] = read_count,     [OPT_PIDS] = read_pids,	      [OPT_CHOICE] = read_choice,
-	[OPT_CHOICES] = read_choices, [OPT_PERCENT] = read_percent,   [OPT_MANY] = read_many,
+	[OPT_CHOICES] = read_choices, [OPT_PROBE] = read_probe,	      [OPT_PERCENT] = read_percent,
+	[OPT_MANY] = read_many,
 };
 
 /* ---- the words ---- */
@@ -354,7 +373,7 @@ static int options__read(struct parser *p)
 			return option__fail(p, got, at);
 		row = row__find(got);
 		err = readers[row->kind](row, optarg,
-					 row->kind == OPT_PIDS ? (void *)o : (char *)o + row->into);
+					 row->into ? (char *)o + row->into : (void *)o);
 		if (err)
 			return err;
 		p->seen[row - opt_rows] = true;
@@ -579,10 +598,12 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 		return err;
 	if (o->verb == VERB_DOCTOR)
 		return doctor__check(&p);
+	o->malloc_too = (o->events & EVENT_MALLOC) != 0;
 	return o->verb == VERB_LIST ? list__check(&p) : record__check(o);
 }
 
 void cli_opts__fini(struct cli_opts *o)
 {
 	vec__free(&o->pids);
+	vec__free(&o->probes);
 }

@@ -25,9 +25,12 @@ enum opt_kind {
 	OPT_PIDS,     /* appended to cli_opts.pids */
 	OPT_CHOICE,   /* int: a word of row.choices */
 	OPT_CHOICES,  /* int: words of row.choices, comma-separated, their values or'ed */
+	OPT_PROBE,    /* appended to cli_opts.probes */
 	OPT_PERCENT,  /* u32; `none` is 0, and all there is in this version */
 	OPT_KIND_MAX
 };
+
+enum event { EVENT_MALLOC = 1, EVENT_MMAP = 2, EVENT_BRK = 4, EVENT_FAULT = 8 };
 
 enum verb {
 	VERB_RECORD = 1, /* no word: trace */
@@ -84,6 +87,8 @@ struct cli_opts {
 	int follow;
 	const char *cgroup;
 	const char *comm;
+	VEC(const char *) probes;
+	int malloc_too; /* `-e malloc` was said beside them */
 	const char *user;
 	int events;
 	double sample_rate;

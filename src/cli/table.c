@@ -9,8 +9,6 @@
 
 #define INTO(field) .into = offsetof(struct cli_opts, field)
 
-enum event { EVENT_MALLOC = 1, EVENT_MMAP = 2, EVENT_BRK = 4, EVENT_FAULT = 8 };
-
 static const struct choice events[] = {
 	{ "malloc", EVENT_MALLOC, false },
 	{ "mmap", EVENT_MMAP, true },
@@ -53,8 +51,9 @@ const struct opt_row opt_rows[] = {
 	  INTO(comm) },
 	{ 0, "user", "USER", "run COMMAND as this user", OPT_TEXT, INTO(user) },
 	{ 'e', "event", "LIST", "what is traced", OPT_CHOICES, INTO(events),
-	  .choices = events },
-	{ 0, "probe", "SPEC", "your own allocator: OBJECT:FUNC(size=ARG2)", .kind = OPT_LATER },
+	  .choices = events, .verbs = VERB_RECORD | VERB_LIST },
+	{ 0, "probe", "SPEC", "your own allocator (-e malloc: and the others)", OPT_PROBE,
+	  .verbs = VERB_RECORD | VERB_LIST },
 
 	{ .help = "Which allocations" },
 	{ 'l', "live", NULL, "follow frees: what is still there, and for how long", OPT_SET,

@@ -34,29 +34,30 @@
  * The rest of a row after its name and family, by signature; numbers are argument positions. The
  * last field is `ends`, to which a row may append one of these.
  */
-#define COLLECTED			  | ENDS_COLLECTED
-#define IN_PLACE			  | ENDS_IN_PLACE
-#define FREES_OLD			  | ENDS_OLD_ALWAYS
-#define ALLOC(size)			  ROLE_ALLOC, size, 0, 0, 0, 0, false, false, 0
-#define CALLOC(count, size)		  ROLE_ALLOC, size, count, 0, 0, 0, false, false, 0
-#define ALIGNED(align, size)		  ROLE_ALLOC, size, 0, 0, align, 0, false, false, 0
-#define CALIGNED(count, size, al)	  ROLE_ALLOC, size, count, 0, al, 0, false, false, 0
-#define MEMALIGN(out, align, size)	  ROLE_ALLOC, size, 0, 0, align, out, false, false, 0
-#define REALLOC(ptr, size)		  ROLE_REALLOC, size, 0, ptr, 0, 0, false, false, 0
-#define RECALLOC(ptr, count, size)	  ROLE_REALLOC, size, count, ptr, 0, 0, false, false, 0
-#define REALIGN(ptr, size, align)	  ROLE_REALLOC, size, 0, ptr, align, 0, false, false, 0
-#define RECALIGN(ptr, count, size, align) ROLE_REALLOC, size, count, ptr, align, 0, false, false, 0
-#define FREE(ptr)			  ROLE_FREE, 0, 0, ptr, 0, 0, false, false, 0
-#define NEW(size, align)		  ROLE_ALLOC, size, 0, 0, align, 0, true, true, 0
-#define NEW_NOTHROW(size, align)	  ROLE_ALLOC, size, 0, 0, align, 0, true, false, 0
-#define DELETE				  ROLE_FREE, 0, 0, 1, 0, 0, true, false, 0
+#define COLLECTED		   | ENDS_COLLECTED
+#define IN_PLACE		   | ENDS_IN_PLACE
+#define FREES_OLD		   | ENDS_OLD_ALWAYS
+#define ALLOC(size)		   ROLE_ALLOC, size, 0, 0, 0, 0, false, false, 0, 0
+#define CALLOC(count, size)	   ROLE_ALLOC, size, count, 0, 0, 0, false, false, 0, 0
+#define ALIGNED(align, size)	   ROLE_ALLOC, size, 0, 0, align, 0, false, false, 0, 0
+#define CALIGNED(count, size, al)  ROLE_ALLOC, size, count, 0, al, 0, false, false, 0, 0
+#define MEMALIGN(out, align, size) ROLE_ALLOC, size, 0, 0, align, out, false, false, 0, 0
+#define REALLOC(ptr, size)	   ROLE_REALLOC, size, 0, ptr, 0, 0, false, false, 0, 0
+#define RECALLOC(ptr, count, size) ROLE_REALLOC, size, count, ptr, 0, 0, false, false, 0, 0
+#define REALIGN(ptr, size, align)  ROLE_REALLOC, size, 0, ptr, align, 0, false, false, 0, 0
+#define RECALIGN(ptr, count, size, align) \
+	ROLE_REALLOC, size, count, ptr, align, 0, false, false, 0, 0
+#define FREE(ptr)		 ROLE_FREE, 0, 0, ptr, 0, 0, false, false, 0, 0
+#define NEW(size, align)	 ROLE_ALLOC, size, 0, 0, align, 0, true, true, 0, 0
+#define NEW_NOTHROW(size, align) ROLE_ALLOC, size, 0, 0, align, 0, true, false, 0, 0
+#define DELETE			 ROLE_FREE, 0, 0, 1, 0, 0, true, false, 0, 0
 
 /* Without memory these leave by an exception. */
-#define T_ALLOC(size)		     ROLE_ALLOC, size, 0, 0, 0, 0, false, true, 0
-#define T_CALLOC(count, size)	     ROLE_ALLOC, size, count, 0, 0, 0, false, true, 0
-#define T_ALIGNED(align, size)	     ROLE_ALLOC, size, 0, 0, align, 0, false, true, 0
-#define T_REALLOC(ptr, size)	     ROLE_REALLOC, size, 0, ptr, 0, 0, false, true, 0
-#define T_RECALLOC(ptr, count, size) ROLE_REALLOC, size, count, ptr, 0, 0, false, true, 0
+#define T_ALLOC(size)		     ROLE_ALLOC, size, 0, 0, 0, 0, false, true, 0, 0
+#define T_CALLOC(count, size)	     ROLE_ALLOC, size, count, 0, 0, 0, false, true, 0, 0
+#define T_ALIGNED(align, size)	     ROLE_ALLOC, size, 0, 0, align, 0, false, true, 0, 0
+#define T_REALLOC(ptr, size)	     ROLE_REALLOC, size, 0, ptr, 0, 0, false, true, 0, 0
+#define T_RECALLOC(ptr, count, size) ROLE_REALLOC, size, count, ptr, 0, 0, false, true, 0, 0
 
 /* The C interface that most allocators offer under a prefix. */
 #define C_API(p, family)                                                             \

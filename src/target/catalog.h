@@ -26,6 +26,8 @@ struct catalog_row {
 	bool cxx_new; /* C++ operator new/delete: left alone where it ends in another file's malloc
 		       */
 	bool throws;  /* without memory it leaves by an exception, not by a return */
+	u8 layer;     /* 0: the catalog's; else of the --probe that it was made from: calls within
+			 a layer are nested, calls from one to the next aren't */
 	u8 ends;      /* ENDS_*: what --live must know of its blocks */
 };
 

@@ -28,8 +28,9 @@ static void add_arg(struct str *s, const char *name, u8 arg)
 /* The standard names are everybody's: those of an allocator library are the library's. */
 static const char *family(const struct site_file *f, const struct catalog_row *row)
 {
-	return row->cxx_new || row->allocator == catalog[0].allocator ? f->allocator
-								      : row->allocator;
+	return !row->layer && (row->cxx_new || row->allocator == catalog[0].allocator)
+		       ? f->allocator
+		       : row->allocator;
 }
 
 static void line__init(struct line *l, const struct site_file *f, const struct site *site)
@@ -37,11 +38,13 @@ static void line__init(struct line *l, const struct site_file *f, const struct s
 	const struct catalog_row *row = site->row;
 
 	*l = (struct line){};
-	str__add(&l->col[COL_ALLOCATOR], family(f, row));
+	str__add_utf8(&l->col[COL_ALLOCATOR], family(f, row), strlen(family(f, row)), true);
 	str__add_utf8(&l->col[COL_FUNCTION], site->symbol, strlen(site->symbol), true);
 	str__addf(&l->col[COL_OFFSET], "0x%" PRIx64, site->probe_off);
 	str__add(&l->col[COL_INSN], site->insn[0] ? site->insn : "-");
 	add_arg(&l->col[COL_ARGS], "size", row->size_arg);
+	if (row->layer && probe__of(row)->fixed_size)
+		str__addf(&l->col[COL_ARGS], "size=%" PRIu64, probe__of(row)->fixed_size);
 	add_arg(&l->col[COL_ARGS], "count", row->count_arg);
 	add_arg(&l->col[COL_ARGS], "ptr", row->ptr_arg);
 	add_arg(&l->col[COL_ARGS], "align", row->align_arg);

@@ -42,9 +42,19 @@ static s32 site_at(const struct site_file *f, u64 off)
 	return -1;
 }
 
+static u8 site_layer(const struct site_file *f, s32 at)
+{
+	return f->sites.v[at].row->layer;
+}
+
+static u8 layer_of(const struct jumper *j)
+{
+	return site_layer(j->f, (s32)j->site);
+}
+
 static int add_jump(struct jumper *j, s32 to, const char *import)
 {
-	struct site_jump jump = { .from = j->site, .to = to };
+	struct site_jump jump = { .from = j->site, .to = to, .import = import };
 
 	for (size_t i = 0; i < j->f->jumps.cnt; i++) {
 		const struct site_jump *old = &j->f->jumps.v[i];
@@ -52,14 +62,13 @@ static int add_jump(struct jumper *j, s32 to, const char *import)
 		if (old->from == j->site && old->to == to && !strcmp(old->import, import))
 			return 0;
 	}
-	snprintf(jump.import, sizeof(jump.import), "%s", import);
 	return vec__push(&j->f->jumps, jump);
 }
 
 /* The dynamic linker may choose this file's own function of the name or another file's: both. */
 static int add_import(struct jumper *j, const struct catalog_row *row)
 {
-	int err = add_jump(j, -1, row->symbol);
+	int err = row->layer == layer_of(j) ? add_jump(j, -1, row->symbol) : 0;
 
 	for (size_t i = 0; i < j->names->cnt && !err; i++) {
 		s32 to;
@@ -67,7 +76,7 @@ static int add_import(struct jumper *j, const struct catalog_row *row)
 		if (j->names->v[i].row != row)
 			continue;
 		to = site_at(j->f, j->names->v[i].off);
-		if (to >= 0 && (u32)to != j->site)
+		if (to >= 0 && (u32)to != j->site && site_layer(j->f, to) == layer_of(j))
 			err = add_jump(j, to, "");
 	}
 	return err;
@@ -98,7 +107,7 @@ static int on_jump(void *arg, const struct walk_branch *b)
 	if (b->off >= start && b->off < end)
 		return 0;
 	to = site_at(j->f, b->off);
-	if (to >= 0)
+	if (to >= 0 && site_layer(j->f, to) == layer_of(j))
 		return (u32)to == j->site ? 0 : add_jump(j, to, "");
 	if (j->depth == HELPER_DEPTH || jumper_seen(j, b->off))
 		return 0;
@@ -138,6 +147,7 @@ struct ranger {
 	struct walk *w;
 	const struct text *t;
 	const struct calls *c;
+	u8 layer;
 	u8 *state; /* per function of the text */
 	VEC(u32) todo;
 };
@@ -253,14 +263,14 @@ static int drop_outsiders(struct ranger *r)
 #define PADDING 16
 
 /* Ranges come in ascending order; those that touch become one. */
-static int add_range(struct site_file *f, u64 start, u64 end)
+static int add_range(struct site_file *f, u8 layer, u64 start, u64 end)
 {
 	struct site_range *last = f->ranges.cnt ? &f->ranges.v[f->ranges.cnt - 1] : NULL;
-	struct site_range range = { start, end };
+	struct site_range range = { start, end, layer };
 
 	if (start >= end)
 		return 0;
-	if (!last || start >= last->end + PADDING)
+	if (!last || last->layer != layer || start >= last->end + PADDING)
 		return vec__push(&f->ranges, range);
 	last->end = MAX(last->end, end);
 	return 0;
@@ -274,7 +284,7 @@ static int ranges_by_calls(struct ranger *r)
 	for (size_t i = 0; i < f->sites.cnt; i++) {
 		const struct text_func *func = text__func_at(r->t, f->sites.v[i].func_off);
 
-		if (!func)
+		if (!func || f->sites.v[i].row->layer != r->layer)
 			continue;
 		r->state[func_index(r->t, func)] = SITE;
 		if (vec__push(&r->todo, (u32)func_index(r->t, func)))
@@ -287,7 +297,8 @@ static int ranges_by_calls(struct ranger *r)
 		err = drop_outsiders(r);
 	for (size_t i = 0; i < r->t->funcs.cnt && !err; i++)
 		if (r->state[i] != OUTSIDE)
-			err = add_range(r->f, r->t->funcs.v[i].start, r->t->funcs.v[i].end);
+			err = add_range(r->f, r->layer, r->t->funcs.v[i].start,
+					r->t->funcs.v[i].end);
 	return err;
 }
 
@@ -330,29 +341,42 @@ static int whole_text(struct site_file *f, const struct text *t)
 
 			if (!func->foreign || func->start < start || func->start >= end)
 				continue;
-			err = add_range(f, start, func->start);
+			err = add_range(f, 0, start, func->start);
 			start = MIN(func->end, end);
 		}
 		if (!err)
-			err = add_range(f, start, end);
+			err = add_range(f, 0, start, end);
 	}
 	free(segs);
 	return err;
 }
 
-int nest__ranges(struct site_file *f, struct walk *w, const struct calls *c)
+static int layer_ranges(struct site_file *f, struct walk *w, const struct calls *c, u8 layer)
 {
-	struct ranger r = { .f = f, .w = w, .t = w->t, .c = c };
+	struct ranger r = { .f = f, .w = w, .t = w->t, .c = c, .layer = layer };
 	int err;
 
-	if (is_allocator_library(w->t))
-		return whole_text(f, w->t);
 	r.state = calloc(w->t->funcs.cnt + 1, 1);
 	if (!r.state)
 		return -ENOMEM;
 	err = ranges_by_calls(&r);
 	free(r.state);
 	vec__free(&r.todo);
+	return err;
+}
+
+int nest__ranges(struct site_file *f, struct walk *w, const struct calls *c)
+{
+	u32 layers = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < f->sites.cnt; i++)
+		layers |= 1u << f->sites.v[i].row->layer;
+	if (layers & 1)
+		err = is_allocator_library(w->t) ? whole_text(f, w->t) : layer_ranges(f, w, c, 0);
+	for (u8 layer = 1; layer <= PROBE_LAYER_MAX && !err; layer++)
+		if (layers >> layer & 1)
+			err = layer_ranges(f, w, c, layer);
 	return err;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "elf/image.h"
+#include "target/probe.h"
 #include "target/reloc.h"
 #include "target/text.h"
 
@@ -28,6 +29,7 @@ struct named { /* a pointer to be filled by symbol */
 struct reloc {
 	struct text *t;
 	u64 dyn[DT_JMPREL + 1]; /* values by tag; 0 missing */
+	const struct probe_set *probes;
 	VEC(struct named) named;
 };
 
@@ -134,7 +136,7 @@ static int resolve(struct reloc *r, const char *strings)
 
 		if (sym >= cnt || syms[sym].st_name >= r->dyn[DT_STRSZ])
 			continue;
-		slot.row = catalog__find(strings + syms[sym].st_name);
+		slot.row = probe_set__find(r->probes, strings + syms[sym].st_name);
 		if (syms[sym].st_shndx != SHN_UNDEF && ELF64_ST_TYPE(syms[sym].st_info) == STT_FUNC)
 			text__vaddr_to_off(r->t, syms[sym].st_value, &slot.own);
 		if (slot.row || slot.own)
@@ -151,9 +153,23 @@ static int by_vaddr(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-int reloc__read(struct text *t)
+/* Names that a file which throws, or lets pass what others throw, imports. */
+static bool names_exceptions(const char *strings, size_t size)
 {
-	struct reloc r = { .t = t };
+	static const char *const words[] = {
+		"__gxx_personality", "_Unwind_Resume", "__cxa_throw",
+		"libstdc++",	     "libc++",	       "rust_eh_personality"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (memmem(strings, size, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+int reloc__read(struct text *t, const struct probe_set *probes)
+{
+	struct reloc r = { .t = t, .probes = probes };
 	char *strings;
 	int err;
 
@@ -164,6 +180,7 @@ int reloc__read(struct text *t)
 	if (!err)
 		err = read_rela(&r, r.dyn[DT_JMPREL], r.dyn[DT_PLTRELSZ]);
 	strings = read_strings(&r);
+	t->may_throw = !strings || names_exceptions(strings, r.dyn[DT_STRSZ]);
 	if (strings && !err)
 		err = resolve(&r, strings);
 	if (strings && r.dyn[DT_SONAME] && r.dyn[DT_SONAME] < r.dyn[DT_STRSZ])

@@ -3,9 +3,10 @@
 #ifndef TARGET_RELOC_H
 #define TARGET_RELOC_H
 
+struct probe_set;
 struct text;
 
-/* Fills slots, stored and soname; what is damaged is left out. 0 or -ENOMEM. */
-int reloc__read(struct text *t);
+/* Fills slots, stored, soname and may_throw; what is damaged is left out. 0 or -ENOMEM. */
+int reloc__read(struct text *t, const struct probe_set *probes);
 
 #endif

@@ -29,11 +29,14 @@ struct found { /* one symbol with a row */
 	const struct catalog_row *row;
 	u64 off;
 	u64 size;
+	u32 rank; /* of names that share an address the first one is taken */
 };
 
 struct reader {
 	struct site_file *f;
-	VEC(struct found) found; /* by offset, best name first */
+	struct probe_set *probes;
+	VEC(const struct probe *) mine; /* probes of this file */
+	VEC(struct found) found;	/* by offset, best name first */
 	walk_names names;
 	struct text text;
 	struct disasm disasm;
@@ -57,11 +60,41 @@ static int skip(struct site_file *f, const char *symbol, const char *why, const 
 
 /* ---- symbols ---- */
 
+static int find_mine(struct reader *r, const char *path)
+{
+	int err = 0;
+
+	for (size_t i = 0; r->probes && i < r->probes->v.cnt && !err; i++)
+		if (probe__matches(r->probes->v.v[i], path))
+			err = vec__push(&r->mine, r->probes->v.v[i]);
+	return err;
+}
+
+/* The user's rows come first. */
+static struct found find_row(const struct reader *r, const char *name)
+{
+	struct found found = {};
+
+	for (size_t i = 0; i < r->mine.cnt && !found.row; i++) {
+		const struct probe *p = r->mine.v[i];
+
+		if (!p->by_offset && p->symbol[0] == name[0] && !strcmp(p->symbol, name))
+			found = (struct found){ .row = &p->row, .rank = (u32)i };
+	}
+	if (found.row || (r->probes && r->probes->only))
+		return found;
+	found.row = catalog__find(name);
+	found.rank = found.row ? PROBE_MAX + (u32)(found.row - catalog) : 0;
+	return found;
+}
+
 static int on_symbol(void *arg, const char *name, u64 off, u64 size, u8 type, u8 bind, bool dynamic)
 {
 	struct reader *r = arg;
-	struct found found = { catalog__find(name), off, size };
+	struct found found = find_row(r, name);
 
+	found.off = off;
+	found.size = size;
 	(void)bind;
 	(void)dynamic;
 	r->f->has_symbols = true;
@@ -72,6 +105,21 @@ static int on_symbol(void *arg, const char *name, u64 off, u64 size, u8 type, u8
 	return vec__push(&r->found, found);
 }
 
+/* Functions named by where they lie. */
+static int find_offsets(struct reader *r)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < r->mine.cnt && !err; i++) {
+		const struct probe *p = r->mine.v[i];
+		struct found found = { .row = &p->row, .off = p->off, .rank = (u32)i };
+
+		if (p->by_offset)
+			err = vec__push(&r->found, found);
+	}
+	return err;
+}
+
 /* The catalog's order is the order of preference among names of one address. */
 static int by_off_and_row(const void *a, const void *b)
 {
@@ -79,7 +127,7 @@ static int by_off_and_row(const void *a, const void *b)
 
 	if (x->off != y->off)
 		return x->off < y->off ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
 /* All names are kept aside; then one per address, the largest size wins. */
@@ -112,9 +160,10 @@ static const char *family_of(const struct reader *r)
 		const struct catalog_row *row = r->names.v[i].row;
 		bool plain = row->allocator == catalog[0].allocator || row->cxx_new;
 
-		if (!plain)
+		if (!plain && !row->layer)
 			return row->allocator;
-		if (!best || row < best)
+		if (!best || (best->layer && !row->layer) ||
+		    (best->layer == row->layer && row < best))
 			best = row;
 	}
 	return best ? best->allocator : NULL;
@@ -125,7 +174,8 @@ static const char *family_of(const struct reader *r)
 static bool has_own_malloc(const struct reader *r)
 {
 	for (size_t i = 0; i < r->found.cnt; i++)
-		if (!r->found.v[i].row->cxx_new && r->found.v[i].row->role != ROLE_FREE)
+		if (!r->found.v[i].row->cxx_new && r->found.v[i].row->role != ROLE_FREE &&
+		    !r->found.v[i].row->layer)
 			return true;
 	return false;
 }
@@ -160,18 +210,19 @@ static int drop_wrappers(struct reader *r)
  */
 static int drop_inner(struct reader *r)
 {
-	size_t n = 0, cnt = r->found.cnt;
+	size_t n = 0, cnt = r->found.cnt, off_cnt = 0;
 	u64 *offs = calloc(cnt + 1, sizeof(*offs));
 	int err = 0;
 
 	if (!offs)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
-		offs[i] = r->found.v[i].off;
+		if (!r->found.v[i].row->layer)
+			offs[off_cnt++] = r->found.v[i].off;
 	for (size_t i = 0; i < cnt; i++) {
 		struct found s = r->found.v[i];
-		bool inner = !strncmp(s.row->symbol, "__", 2) &&
-			     nest__only_from(&r->text, &r->calls, s.off, offs, cnt);
+		bool inner = !s.row->layer && !strncmp(s.row->symbol, "__", 2) &&
+			     nest__only_from(&r->text, &r->calls, s.off, offs, off_cnt);
 
 		if (!inner)
 			r->found.v[n++] = s;
@@ -217,7 +268,7 @@ static int name_site(struct site *s, const struct reader *r)
 
 		if (name->off != s->func_off)
 			continue;
-		s->throws |= name->row->throws;
+		s->throws |= name->row->throws || (name->row->layer && r->text.may_throw);
 		if (site__is_named(s, name->row->symbol))
 			continue;
 		if (vec__push(&s->aliases, name->row->symbol))
@@ -238,6 +289,7 @@ static int add_sites(struct reader *r)
 		struct site s = { .row = found->row, .func_off = found->off };
 
 		s.func_size = found->size;
+		probe__count_site(found->row);
 		if (found->row->size_arg != CATALOG_ARG_GO)
 			place__choose(&s, &r->text, &r->calls, &r->disasm);
 		else if (!place__go(&s, &r->text, &r->disasm)) {
@@ -269,10 +321,30 @@ static int scan_calls(struct reader *r)
 	return err;
 }
 
+/* Offsets that a probe names may lie anywhere. */
+static int drop_no_code(struct reader *r)
+{
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < r->found.cnt; i++) {
+		struct found s = r->found.v[i];
+
+		if (text__seg(&r->text, s.off))
+			r->found.v[n++] = s;
+		else if (!err)
+			err = skip(r->f, s.row->symbol, "no code lies there", "");
+	}
+	r->found.cnt = n;
+	return err;
+}
+
 static int read_code(struct reader *r, const struct elf_image *img)
 {
-	int err = text__open(&r->text, img);
+	int err = text__open(&r->text, img, r->probes);
 
+	if (!err)
+		err = drop_no_code(r);
 	if (!err)
 		err = text__read_funcs(&r->text);
 	if (!err)
@@ -297,20 +369,28 @@ static int read_code(struct reader *r, const struct elf_image *img)
 	return err;
 }
 
-int site_file__read(struct site_file *f, const struct elf_image *img)
+int site_file__read(struct site_file *f, const struct elf_image *img, const char *path,
+		    struct probe_set *probes)
 {
-	struct reader r = { .f = f };
+	struct reader r = { .f = f, .probes = probes };
 	int err;
 
 	*f = (struct site_file){};
 	if (img->ehdr.e_machine != EM_X86_64)
 		return -ENOEXEC;
-	err = elf_symtab__each(img, on_symbol, &r);
+	err = find_mine(&r, path);
+	if (!err)
+		err = elf_symtab__each(img, on_symbol, &r);
+	if (!err)
+		err = find_offsets(&r);
+	if (!err)
+		err = probe_set__note(probes, path, img);
 	if (!err && r.found.cnt) {
 		err = fold_aliases(&r);
 		if (!err)
 			err = read_code(&r, img);
 	}
+	vec__free(&r.mine);
 	vec__free(&r.found);
 	vec__free(&r.names);
 	text__close(&r.text);

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "target/catalog.h"
 #include "target/exits.h"
+#include "target/probe.h"
 
 struct elf_image;
 
@@ -32,15 +33,17 @@ struct site {
 
 /* Function `from` (index into sites) jumps on to the entry of another allocator function. */
 struct site_jump {
-	u32 from;	 /* index of the site that jumps */
-	s32 to;		 /* index of the site in this file jumped to, or -1 */
-	char import[64]; /* with to == -1: jumps through PLT/GOT to this symbol ("realloc"). When
-			    the file defines it too, a second entry has the site in `to` */
+	u32 from;	    /* index of the site that jumps */
+	s32 to;		    /* index of the site in this file jumped to, or -1 */
+	const char *import; /* with to == -1: jumps through PLT/GOT to this symbol ("realloc"; the
+			       row's string), else "". When the file defines it too, a second
+			       entry has the site in `to` */
 };
 
 struct site_range { /* file offsets [start, end) of text that is the allocator itself */
 	u64 start;
 	u64 end;
+	u8 layer; /* whose calls from there are nested: that of the rows */
 };
 
 /* All that is to know about one file. */
@@ -48,7 +51,7 @@ struct site_file {
 	VEC(struct site)
 	sites; /* each probe offset once, ROLE_FREE rows included; sorted by probe_off */
 	VEC(struct site_jump) jumps;
-	VEC(struct site_range) ranges; /* sorted, disjoint */
+	VEC(struct site_range) ranges; /* by layer; sorted, and disjoint within one */
 	VEC(char *)
 	skipped; /* "operator new(unsigned long): ends in malloc of another file" for list */
 	bool has_symbols;      /* any function symbol at all */
@@ -58,9 +61,11 @@ struct site_file {
 
 /*
  * Finds the sites of a file. No allocator in it is 0 with no sites (the normal case, and fast: only
- * the symbol tables are read then). 0 or -errno (-EINVAL damaged, -ENOEXEC not x86-64).
+ * the symbol tables are read then). Beside the catalog's functions those that `probes` (NULL: none)
+ * names in files of this path. 0 or -errno (-EINVAL damaged, -ENOEXEC not x86-64).
  */
-int site_file__read(struct site_file *f, const struct elf_image *img);
+int site_file__read(struct site_file *f, const struct elf_image *img, const char *path,
+		    struct probe_set *probes);
 void site_file__free(struct site_file *f);
 
 /* True when the symbol is the site's name or one of its aliases: what an import may be bound to. */

@@ -34,14 +34,14 @@ static int read_segs(struct text *t)
 	return 0;
 }
 
-int text__open(struct text *t, const struct elf_image *img)
+int text__open(struct text *t, const struct elf_image *img, const struct probe_set *probes)
 {
 	int err;
 
 	*t = (struct text){ .img = img, .fixed = img->ehdr.e_type == ET_EXEC };
 	err = read_segs(t);
 	if (!err)
-		err = reloc__read(t);
+		err = reloc__read(t, probes);
 	if (err)
 		text__close(t);
 	return err;

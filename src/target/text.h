@@ -11,6 +11,7 @@
 #include "target/catalog.h"
 
 struct elf_image;
+struct probe_set;
 
 struct text_seg { /* PT_LOAD with PF_X */
 	u64 off;
@@ -39,12 +40,14 @@ struct text {
 	VEC(struct text_func) funcs; /* by start, one per start */
 	VEC(struct text_slot) slots; /* by vaddr */
 	VEC(u64) stored;	     /* file offsets of code whose address a relocation stores */
+	bool may_throw;		     /* C++, Rust, or linked statically with what may be */
 	bool fixed;		     /* ET_EXEC: addresses are plain numbers in the code */
 	char soname[64];	     /* "" when there is none */
 };
 
-/* Segments, relocations and soname; damaged ones count as missing. 0 or -ENOMEM. */
-int text__open(struct text *t, const struct elf_image *img);
+/* Segments, relocations and soname; damaged ones count as missing. Imports are of the catalog's
+ * functions and of those that `probes` (NULL: none) names. 0 or -ENOMEM. */
+int text__open(struct text *t, const struct elf_image *img, const struct probe_set *probes);
 void text__close(struct text *t);
 
 /* Function bounds from both symbol tables and the unwind table. 0 or -errno. */

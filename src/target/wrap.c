@@ -51,7 +51,8 @@ static int on_branch(void *arg, const struct walk_branch *b)
 	int depth = p->depth, ret = 0;
 
 	/* Operators clean up after themselves: new's error path may free, so roles must match. */
-	if (b->import && is_free(b->import) == is_free(p->row)) {
+	if (b->import && b->import->layer == p->row->layer &&
+	    is_free(b->import) == is_free(p->row)) {
 		p->import = b->import;
 		return 1;
 	}

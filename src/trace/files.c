@@ -106,12 +106,16 @@ static u64 site__cookie(const struct site *s, u32 number, bool jumps)
 	const struct catalog_row *r = s->row;
 	u64 cookie = (u64)number << 32;
 
+	cookie |= (u64)r->layer << AS_COOKIE_LAYER_SHIFT;
 	cookie |= r->size_arg | (u64)r->count_arg << 3 | (u64)r->align_arg << 9 |
 		  (u64)(s->sp_delta / 8) << 12;
 	if (r->role != ROLE_ALLOC)
 		cookie |= (u64)r->ptr_arg << 6;
-	if (r->out_arg)
-		cookie |= AS_SITE_POSIX | (u64)r->out_arg << 26;
+	cookie |= (u64)r->out_arg << 26;
+	if (r->out_arg && r->align_arg)
+		cookie |= AS_SITE_POSIX;
+	if (r->layer && probe__of(r)->fixed_size)
+		cookie |= AS_SITE_FIXED;
 	if (s->exits.cnt)
 		cookie |= AS_SITE_EXITS;
 	if (s->stack_check)
@@ -187,7 +191,7 @@ static int file__add_exits(struct traced_file *file)
 
 /* Numbers the file's sites and lists the places to probe: frees and returns aren't needed to count
  * allocations. */
-static int file__number_sites(struct files *f, struct traced_file *file)
+static int file__number_sites(struct files *f, struct kernel *k, struct traced_file *file)
 {
 	const struct site_file *sf = &file->sites;
 	int err = 0;
@@ -203,6 +207,10 @@ static int file__number_sites(struct files *f, struct traced_file *file)
 		err = vec__push(&f->sites, site);
 		if (err || (s->row->role == ROLE_FREE && !f->live))
 			continue;
+		if (s->row->layer && probe__of(s->row)->fixed_size)
+			err = kernel__set_fixed(k, f->sites.cnt, probe__of(s->row)->fixed_size);
+		if (err)
+			continue;
 		place = site__place(s, site__cookie(s, f->sites.cnt, site__jumps(sf, i)), f->live);
 		err = vec__push(&file->places, place);
 		f->site_cnt++;
@@ -214,8 +222,12 @@ static int file__number_sites(struct files *f, struct traced_file *file)
  */
 static void files__link_import(struct files *f, struct kernel *k, u32 from, const char *symbol)
 {
+	u8 layer = f->sites.v[from - 1].site->row->layer;
+
 	for (size_t i = 0; i < f->sites.cnt; i++) {
-		if (site__is_named(f->sites.v[i].site, symbol))
+		const struct site *to = f->sites.v[i].site;
+
+		if (to->row->layer == layer && site__is_named(to, symbol))
 			kernel__add_jump(k, from, i + 1);
 	}
 }
@@ -236,19 +248,34 @@ static void files__link_jumps(struct files *f, struct kernel *k, const struct tr
 	}
 }
 
+/* The ranges of one layer, from the at-th on; *at is the next layer's first one then. */
+static int file__set_layer(struct files *f, struct kernel *k, const struct traced_file *file,
+			   size_t *at, struct as_ranges *r)
+{
+	const struct site_range *range = &file->sites.ranges.v[*at];
+	u8 layer = range->layer;
+	size_t cnt = 0;
+
+	r->cnt = 0;
+	for (; *at < file->sites.ranges.cnt && range->layer == layer; ++*at, range++, cnt++) {
+		if (r->cnt == AS_RANGE_MAX)
+			continue;
+		r->r[r->cnt].start = range->start;
+		r->r[r->cnt++].end = range->end;
+	}
+	f->ranges_cut_cnt += cnt > AS_RANGE_MAX;
+	return kernel__set_ranges(k, as_of_layer(file->hash, layer), r);
+}
+
 static int file__set_ranges(struct files *f, struct kernel *k, const struct traced_file *file)
 {
 	struct as_ranges *r = calloc(1, sizeof(*r));
-	int err;
+	int err = 0;
 
 	if (!r)
 		return -ENOMEM;
-	for (size_t i = 0; i < file->sites.ranges.cnt && r->cnt < AS_RANGE_MAX; i++) {
-		r->r[r->cnt].start = file->sites.ranges.v[i].start;
-		r->r[r->cnt++].end = file->sites.ranges.v[i].end;
-	}
-	f->ranges_cut_cnt += file->sites.ranges.cnt > AS_RANGE_MAX;
-	err = kernel__set_ranges(k, file->hash, r);
+	for (size_t at = 0; at < file->sites.ranges.cnt && !err;)
+		err = file__set_layer(f, k, file, &at, r);
 	free(r);
 	return err;
 }
@@ -275,7 +302,7 @@ static void file__read(struct files *f, struct traced_file *file)
 	}
 	file->is_elf = true;
 	file->has_interp = image__has_interp(&img);
-	if (site_file__read(&file->sites, &img))
+	if (site_file__read(&file->sites, &img, file->path, f->probes))
 		site_file__free(&file->sites);
 	tables__compile(&f->tables, &img, &file->table);
 	elf_image__close(&img);
@@ -292,7 +319,7 @@ static int file__register(struct files *f, struct kernel *k, struct traced_file 
 	tables__place(&f->tables, k, file->table, known);
 	if (file->sites.sites.cnt) {
 		known->flags |= AS_FILE_ALLOCATOR;
-		err = file__number_sites(f, file);
+		err = file__number_sites(f, k, file);
 		if (!err)
 			err = file__set_ranges(f, k, file);
 		files__link_jumps(f, k, file, false);

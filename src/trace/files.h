@@ -44,10 +44,11 @@ struct files {
 	size_t studied_cnt;	       /* of all */
 	VEC(struct traced_site) sites; /* number n is [n - 1] */
 	struct tables tables;
-	u64 file_32bit_cnt; /* 32-bit programs and libraries that processes have mapped */
-	u64 ranges_cut_cnt; /* allocator text that was too scattered to be known whole */
-	u64 gone_cnt;	    /* mapped, but gone before it could be opened */
-	u32 site_cnt;	    /* probed */
+	u64 file_32bit_cnt;	  /* 32-bit programs and libraries that processes have mapped */
+	u64 ranges_cut_cnt;	  /* allocator text that was too scattered to be known whole */
+	u64 gone_cnt;		  /* mapped, but gone before it could be opened */
+	struct probe_set *probes; /* the user's; NULL: none */
+	u32 site_cnt;		  /* probed */
 	bool live;
 };
 

@@ -154,6 +154,7 @@ static void kernel__set_knobs(struct kernel *k, const struct kernel_opts *o)
 	s->rodata->as_max_depth = o->max_depth;
 	s->rodata->as_live = k->live;
 	s->rodata->as_events = o->events;
+	s->rodata->as_layers = o->layers;
 	s->rodata->as_live_row_max = MAX(k->row_max, (u32)AS_CLASS_CNT);
 	s->rodata->as_heap_max = MAX(k->heap_max, 1u);
 	s->rodata->as_bucket_mask = MAX(k->bucket_cnt, 1u) - 1;
@@ -551,9 +552,15 @@ int kernel__set_file(struct kernel *k, u64 hash, const struct as_file *f)
 				    BPF_ANY);
 }
 
-int kernel__set_ranges(struct kernel *k, u64 hash, const struct as_ranges *r)
+int kernel__set_fixed(struct kernel *k, u32 site, u64 size)
 {
-	return bpf_map__update_elem(k->skel->maps.ranges, &hash, sizeof(hash), r, sizeof(*r),
+	return bpf_map__update_elem(k->skel->maps.fixed_sizes, &site, sizeof(site), &size,
+				    sizeof(size), BPF_ANY);
+}
+
+int kernel__set_ranges(struct kernel *k, u64 key, const struct as_ranges *r)
+{
+	return bpf_map__update_elem(k->skel->maps.ranges, &key, sizeof(key), r, sizeof(*r),
 				    BPF_ANY);
 }
 

@@ -31,6 +31,7 @@ struct kernel_opts {
 	u32 max_live; /* blocks followed at once */
 	bool events;  /* tell of each block */
 	const struct filter *filter;
+	bool layers;  /* there are sites of a layer above 0 */
 };
 
 struct kernel {
@@ -85,7 +86,9 @@ int kernel__each_mapping(struct kernel *k, pid_t pid,
 
 int kernel__set_proc(struct kernel *k, pid_t pid, u32 flags); /* flags 0: forget it */
 int kernel__set_file(struct kernel *k, u64 hash, const struct as_file *f);
-int kernel__set_ranges(struct kernel *k, u64 hash, const struct as_ranges *r);
+int kernel__set_ranges(struct kernel *k, u64 key, const struct as_ranges *r);
+/* Every block that this site makes is of this size. */
+int kernel__set_fixed(struct kernel *k, u32 site, u64 size);
 int kernel__add_jump(struct kernel *k, u32 from, u32 to);
 bool kernel__take_stop(struct kernel *k,
 		       pid_t tid); /* true once after a stop for this thread was asked for */

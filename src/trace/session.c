@@ -96,6 +96,17 @@ static int session__copy_argv(struct session *s, char *const *argv)
 	return 0;
 }
 
+static int session__take_probes(struct session *s, const struct allocsnoop_opts *o)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < o->probe_cnt && !err; i++)
+		err = probe_set__add(&s->probes, o->probes[i]);
+	probe_set__finish(&s->probes);
+	s->probes.only = o->probe_cnt && !o->malloc_too;
+	return err;
+}
+
 static int session__take_opts(struct session *s, const struct allocsnoop_opts *o)
 {
 	int err = opts__check(o);
@@ -117,6 +128,8 @@ static int session__take_opts(struct session *s, const struct allocsnoop_opts *o
 		s->user = strdup(o->user);
 		err = s->user ? 0 : -ENOMEM;
 	}
+	if (!err)
+		err = session__take_probes(s, o);
 	s->sample_rate = o->sample_rate ? o->sample_rate : 1;
 	s->sample_bytes = o->sample_bytes;
 	if (o->sample_bytes)
@@ -232,6 +245,7 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		.max_live = o->max_live ? o->max_live : BLOCKS_DEFAULT,
 		.events = o->event != NULL,
 		.filter = &s->filter,
+		.layers = o->probe_cnt != 0,
 	};
 	int err = kernel__open(&s->kernel, &k);
 
@@ -239,6 +253,7 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		err = files__init(&s->files, &s->kernel,
 				  o->max_table_memory ? o->max_table_memory : TABLE_BYTES_DEFAULT,
 				  o->live);
+	s->files.probes = o->probe_cnt ? &s->probes : NULL;
 	if (!err)
 		err = closer__new(&s->closer);
 	if (err)
@@ -441,6 +456,15 @@ int session__drain(struct session *s)
 
 /* ---- the end ---- */
 
+static void session__tell_missed(struct session *s)
+{
+	const char *spec;
+	char why[512];
+
+	for (size_t at = 0; (spec = probe_set__missed(&s->probes, &at, why, sizeof(why)));)
+		session__log(s, ALLOCSNOOP_WARN, "probe '%s': %s", spec, why);
+}
+
 int session__stop(struct session *s)
 {
 	if (s->stopped || !s->started)
@@ -448,6 +472,7 @@ int session__stop(struct session *s)
 	kernel__count(&s->kernel, false);
 	s->stop_ns = now__ns();
 	s->stopped = true;
+	session__tell_missed(s);
 	return 0;
 }
 
@@ -466,6 +491,7 @@ void session__close(struct session *s)
 	files__fini(&s->files);
 	filter__fini(&s->filter);
 	cgroups__fini(&s->cgroups);
+	probe_set__free(&s->probes);
 	kernel__close(&s->kernel);
 	for (char **a = s->argv; a && *a; a++)
 		free(*a);

@@ -57,6 +57,7 @@ struct session {
 	bool leaderless;    /* the main thread of one of them has exited */
 	char **argv;	    /* COMMAND, copied */
 	char *user;
+	struct probe_set probes;
 	bool live; /* --live */
 	u64 older_ns;
 	u64 old_ns;

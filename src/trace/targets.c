@@ -227,7 +227,7 @@ void targets__look(struct session *s, pid_t pid,
 
 static void file__tell_no_allocator(struct session *s, struct traced_file *f)
 {
-	if (!f || f->told)
+	if (!f || f->told || s->probes.only)
 		return;
 	f->told = true;
 	session__log(s, ALLOCSNOOP_WARN, "no allocator symbols in '%s'%s", f->path,
@@ -345,6 +345,19 @@ static int pid__attach(struct session *s, pid_t pid, bool *allocator)
 	return 0;
 }
 
+/* The first of the probes has nothing to be placed on. */
+static int probes__fail(const struct session *s)
+{
+	char why[512];
+	size_t at = 0;
+	const char *spec = probe_set__missed(&s->probes, &at, why, sizeof(why));
+	int err = err__fail(-ENOENT, "nothing to trace: probe '%s': %s", spec ? spec : "", why);
+
+	err__hint("`allocsnoop list --probe ... -p %d` shows what was looked at",
+		  (int)s->pids.v[0]);
+	return err;
+}
+
 int targets__attach_pids(struct session *s)
 {
 	bool allocator = false;
@@ -354,6 +367,8 @@ int targets__attach_pids(struct session *s)
 		err = pid__attach(s, s->pids.v[i], &allocator);
 	if (err || allocator)
 		return err;
+	if (s->probes.only)
+		return probes__fail(s);
 	err = err__fail(-ENOENT,
 			"nothing to trace: no process named by -p has an allocator with symbols");
 	err__hint("`allocsnoop list -p %d` shows what was looked at", (int)s->pids.v[0]);
@@ -367,7 +382,7 @@ int targets__attach_every(struct session *s)
 
 	if (err && !s->files.site_cnt)
 		return err__fail(err, "cannot look at the processes' mappings: %s", strerror(-err));
-	if (!s->files.site_cnt)
+	if (!s->files.site_cnt && !s->probes.only)
 		return err__fail(-ENOENT,
 				 "no process on this machine has an allocator with symbols");
 	return 0;

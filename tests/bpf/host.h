@@ -306,6 +306,7 @@ static inline void host__add_maps(void)
 	HOST_MAP(thr);
 	HOST_MAP(files);
 	HOST_MAP(ranges);
+	HOST_MAP(fixed_sizes);
 	HOST_MAP(address_chunks);
 	HOST_MAP(procs);
 	HOST_MAP(globs);

@@ -54,6 +54,10 @@ usage "--sample-rate 'nan'" '1/100' --sample-rate nan
 usage "--sample-bytes '0': must be above 0" '' --sample-bytes 0
 usage "--sample-bytes '1Q': not a size" '512K' --sample-bytes 1Q
 usage "--sample-bytes '99999999999G': size out of range" '' --sample-bytes 99999999999G
+usage "--probe 'x': column 1: no colon between object and function" "^hint: write it as 'libpool" --probe x
+usage "--probe 'x:y': column 4: no arguments" 'size=ARG2' --probe x:y
+usage "--probe 'x:y\(size=ARG7\)': column 10: not ARG1 to ARG6" 'size=ARG2' --probe 'x:y(size=ARG7)'
+usage "--probe 'preset:postgre': no such preset" 'postgres, nginx, apr, cpython' --probe preset:postgre
 usage "--max-depth '1001': must be at most 1000" '' --max-depth 1001
 usage "--top 'many': not a number" '20' -t many
 usage "--older '5x': not a duration" '200ms' -l --older 5x
@@ -92,7 +96,7 @@ usage "doctor: takes options only, not 'x'" '' doctor x
 usage "--format folded: 'doctor' has no such format" 'text or json' doctor -f folded
 
 # Known, but not there yet: none of them may silently do nothing.
-for option in '--probe x:y(size=ARG1)' '--focus x' '--ignore x' '--hide x' \
+for option in '--focus x' '--ignore x' '--hide x' \
 	--lines --no-inlines '--max-overhead 5' '--max-overhead 0.5%' '-e mmap' '-e malloc,brk' '-e fault' \
 	'--by thread' '--by type' '-f pprof' '-f html' '-o x.html' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' top; do
 	# Words of one option, split on purpose.

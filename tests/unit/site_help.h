@@ -59,7 +59,7 @@ static int opened__open(struct opened *o, const char *path)
 		return -1;
 	err = elf_image__open(&o->img, fd);
 	if (!err) {
-		err = site_file__read(&o->f, &o->img);
+		err = site_file__read(&o->f, &o->img, path, NULL);
 		if (err)
 			elf_image__close(&o->img);
 	}
