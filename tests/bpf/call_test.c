@@ -366,6 +366,60 @@ static void ranges__test(void)
 	CHECK_EQ(counted__taken(), 3 * 4);
 }
 
+#define LAYER(n) ((u64)(n) << AS_COOKIE_LAYER_SHIFT)
+
+/* A call from a layer's own text is nested in that layer only. */
+static void layers__test(void)
+{
+	struct as_ranges own = { .cnt = 1, .r = { { 0x1100, 0x1200 } } };
+	struct as_ranges pool = { .cnt = 1, .r = { { 0x1300, 0x1400 } } };
+	struct as_file known = { .flags = AS_FILE_READY | AS_FILE_ALLOCATOR };
+	u64 pool_key;
+	static const struct {
+		u64 off; /* of the return address */
+		u32 layer;
+		bool inner;
+	} rows[] = { { 0x1180, 0, true },  { 0x1180, 1, false }, { 0x1180, 7, false },
+		     { 0x1380, 0, false }, { 0x1380, 1, true },	 { 0x1380, 7, false } };
+
+	scene__init();
+	as_layers = 1;
+	pool_key = as_of_layer(stage.alloc.hash, 1);
+	host_map__update(host_map__of(&ranges), &stage.alloc.hash, &own, BPF_ANY);
+	host_map__update(host_map__of(&ranges), &pool_key, &pool, BPF_ANY);
+	stage_file__set(&stage.alloc, &known);
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pt_regs regs = { .ip = ALLOC_TEXT + (9 + rows[i].layer) * 0x100,
+					.sp = SP,
+					.di = 64 };
+
+		stage__set_word(SP, rows[i].off - stage.alloc.bias);
+		stage__call(cookies[MALLOC] | LAYER(rows[i].layer), &regs);
+		EXPECT(rows[i].inner ? 0 : 1, rows[i].inner ? 0 : 64, 0);
+	}
+}
+
+/* The layer's bits aren't the site's, and a site's constant is its size. */
+static void fixed__test(void)
+{
+	u32 site = AS_COOKIE_SITE(COOKIE(0x1fffffff) | LAYER(7)), small = 3;
+	u64 bytes = 48;
+	struct pt_regs regs = { .ip = ALLOC_TEXT + 0x900, .sp = SP, .di = 3, .si = 5 };
+
+	CHECK_EQ(site, 0x1fffffff);
+	CHECK_EQ(AS_COOKIE_LAYER(COOKIE(0x1fffffff) | LAYER(7)), 7);
+	scene__init();
+	as_layers = 1;
+	host_map__update(host_map__of(&fixed_sizes), &small, &bytes, BPF_ANY);
+	stage__call(COOKIE(3) | LAYER(2) | AS_SITE_FIXED, &regs);
+	EXPECT(1, 48, 0);
+	stage__call(COOKIE(3) | LAYER(2) | AS_SITE_FIXED | COOKIE_COUNT_ARG(2), &regs);
+	EXPECT(1, 5 * 48, 0);
+	regs.si = ~0ull;
+	stage__call(COOKIE(3) | LAYER(2) | AS_SITE_FIXED | COOKIE_COUNT_ARG(2), &regs);
+	EXPECT(0, 0, 1);
+}
+
 static void off__test(void)
 {
 	scene__init();
@@ -432,6 +486,8 @@ int main(void)
 	jumpers_full__test();
 	no_storage__test();
 	ranges__test();
+	layers__test();
+	fixed__test();
 	off__test();
 	sp_delta__test();
 	host__reset();

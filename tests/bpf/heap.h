@@ -9,6 +9,8 @@
 #define SP (STACK_HIGH - 0x400)
 #define RA app__ip(0x100)
 
+#define LAYER_1 (1ull << AS_COOKIE_LAYER_SHIFT)
+
 enum {
 	MALLOC = 1,
 	REALLOC,
@@ -20,6 +22,9 @@ enum {
 	NEW,
 	NEW_REALLOC,
 	FREE,
+	POOL, /* of layer 1, as the next ones */
+	POOL_NEW,
+	POOL_FREE,
 	SITE_END
 };
 
@@ -37,6 +42,9 @@ static const u64 cookies[SITE_END] = {
 	[NEW_REALLOC] =
 		COOKIE(NEW_REALLOC) | COOKIE_OLD_ARG(1) | COOKIE_SIZE_ARG(2) | AS_SITE_EXITS,
 	[FREE] = COOKIE(FREE) | COOKIE_OLD_ARG(1),
+	[POOL] = COOKIE(POOL) | COOKIE_SIZE_ARG(1) | LAYER_1,
+	[POOL_NEW] = COOKIE(POOL_NEW) | COOKIE_SIZE_ARG(1) | AS_SITE_EXITS | LAYER_1,
+	[POOL_FREE] = COOKIE(POOL_FREE) | COOKIE_OLD_ARG(1) | LAYER_1,
 };
 
 static inline void scene__init(u32 buckets_cnt)
@@ -65,12 +73,19 @@ static inline bool enter_at(u32 site, u64 sp, u64 a, u64 b, u64 c)
 	return !allocsnoop_session(&regs);
 }
 
-static inline void leave_at(u64 sp, u64 result)
+/* The return of a call of this site. */
+static inline void leave_of(u32 site, u64 sp, u64 result)
 {
 	struct pt_regs regs = { .ip = RA, .sp = sp + 8, .ax = result };
 
+	host.cookie = cookies[site];
 	host.is_return = true;
 	allocsnoop_session(&regs);
+}
+
+static inline void leave_at(u64 sp, u64 result)
+{
+	leave_of(MALLOC, sp, result);
 }
 
 static inline bool call(u32 site, u64 a, u64 b, u64 result)
@@ -90,12 +105,17 @@ static inline void exit_at(u64 sp, u64 result)
 	allocsnoop_exitm(&regs);
 }
 
+static inline void free_by(u32 site, u64 addr)
+{
+	struct pt_regs regs = { .ip = ALLOC_TEXT + site * 0x100, .sp = SP, .di = addr };
+
+	host.cookie = cookies[site];
+	allocsnoop_freem(&regs);
+}
+
 static inline void free_of(u64 addr)
 {
-	struct pt_regs regs = { .ip = ALLOC_TEXT + FREE * 0x100, .sp = SP, .di = addr };
-
-	host.cookie = cookies[FREE];
-	allocsnoop_freem(&regs);
+	free_by(FREE, addr);
 }
 
 /* ---- what user space reads ---- */

@@ -378,7 +378,8 @@ static inline void host__reset(void)
 	as_tally_half = 1 << 16;
 	as_ring_quarter = host.ring_size / 4;
 	as_copies_max = host.ring_size / 2;
-	as_live = as_events = as_live_exact = as_seccomp_unsafe = as_bucket_mask = 0;
+	as_live = as_events = as_live_exact = as_seccomp_unsafe = as_layers = 0;
+	as_bucket_mask = 0;
 	as_live_row_max = live_row_cnt = AS_CLASS_CNT;
 	as_heap_max = heap_cnt = 1;
 	table_epoch = jumpers_full = copies_sent = copies_done = 0;

@@ -113,6 +113,52 @@ static void realloc_race__test(void)
 	CHECK_EQ(host__losses(), 0);
 }
 
+/* A pool that hands on what malloc gives: one address, two blocks, each with its own end. */
+static void layers__test(void)
+{
+	scene__init(64);
+	as_layers = 1;
+	CHECK(enter_at(POOL, SP, 100, 0, 0));
+	CHECK(enter_at(MALLOC, SP - 64, 120, 0, 0));
+	leave_of(MALLOC, SP - 64, 0x1000);
+	leave_of(POOL, SP, 0x1000);
+	LIVE(MALLOC, 1, 120);
+	LIVE(POOL, 1, 100);
+	free_by(POOL_FREE, 0x1000);
+	LIVE(MALLOC, 1, 120);
+	LIVE(POOL, 0, 0);
+	free_of(0x1000);
+	LIVE(MALLOC, 0, 0);
+	CHECK_EQ(unknown_frees(), 0);
+
+	/* The pool's function jumps on: both calls have one stack pointer. */
+	CHECK(enter_at(POOL, SP, 100, 0, 0));
+	CHECK(enter_at(MALLOC, SP, 100, 0, 0));
+	leave_of(MALLOC, SP, 0x2000);
+	leave_of(POOL, SP, 0x2000);
+	LIVE(MALLOC, 1, 100);
+	LIVE(POOL, 1, 100);
+
+	/* Both may throw, and end at one exit. */
+	CHECK(!enter_at(POOL_NEW, SP, 30, 0, 0));
+	CHECK(!enter_at(NEW, SP, 30, 0, 0));
+	exit_at(SP, 0x3000);
+	LIVE(POOL_NEW, 1, 30);
+	LIVE(NEW, 1, 30);
+
+	/* An exception leaves both: the next call of the stack finds them gone, the jump doesn't.
+	 */
+	CHECK(!enter_at(POOL_NEW, SP, 30, 0, 0));
+	CHECK(!enter_at(NEW, SP, 30, 0, 0));
+	CHECK_EQ(counted__failed(), 0);
+	CHECK(!enter_at(NEW, SP + 8, 7, 0, 0));
+	CHECK_EQ(counted__failed(), 2);
+	exit_at(SP + 8, 0x4000);
+	LIVE(NEW, 2, 37);
+	LIVE(POOL_NEW, 1, 30);
+	CHECK_EQ(host__losses(), 0);
+}
+
 /* An allocator whose realloc calls its own malloc and free. */
 static void realloc_nested__test(void)
 {
@@ -620,6 +666,7 @@ int main(void)
 	malloc__test();
 	realloc__test();
 	realloc_race__test();
+	layers__test();
 	realloc_nested__test();
 	posix__test();
 	special__test();

@@ -120,6 +120,10 @@ by_command threads8 threads8
 by_command comm api_matrix "--comm api_*"
 by_pid follow api_matrix --follow
 by_cgroup cgroup api_matrix
+pool='--probe own_pool:pool_alloc(size=ARG2) --probe own_pool:free=pool_free(ptr=ARG2)'
+pool="$pool --probe own_pool:pool_node(size=48)"
+by_command pool own_pool "$pool"
+by_command pool_live own_pool "-l -e malloc $pool"
 by_command exceptions bad_allocs_static -l
 if /t/events /t/api_matrix >events.out 2>events.err; then
 	ok events

@@ -12,7 +12,7 @@ VM=$BUILD/vm
 ROOT=$TMP/root
 LOG=$VM/serial.log
 LIMIT=${VM_TIMEOUT:-180} # seconds; half a minute is needed where nothing else runs
-WORKLOADS=(api_matrix threads8 launch_tree launch_threads)
+WORKLOADS=(own_pool api_matrix threads8 launch_tree launch_threads)
 failures=0
 mkdir -p "$VM"
 
@@ -131,6 +131,15 @@ judge_live() { # PROFILE TRUTH
 		| [map(.alloc_count), map(.freed_count), map(.live_count), map(.live_bytes)] | map(add)' "$1")" '[12,6,6,890]'
 }
 
+# A layer above malloc, and, live, malloc's beside it.
+judge_pool() { # PROFILE TRUTH [live]
+	sound "$1"
+	losses_are_zero "$1"
+	jq 'del(.stacks[] | select(.allocator == "malloc"))' "$1" >"$TMP/pool.json"
+	grep -E '^[a-z]+ (allocates|nodes) ' "$2" >"$TMP/pool.truth"
+	as_expected "$TMP/pool.json" "$TMP/pool.truth" ${3:-}
+}
+
 judge_threads() {
 	sound "$1"
 	site_is "$1" thread_work 400000 1600000
@@ -170,5 +179,7 @@ judge exceptions judge_exceptions "$TMP/files/exceptions.json" "$TMP/files/excep
 judge comm judge_matrix "$TMP/files/comm.json" "$TMP/files/comm.out"
 judge follow judge_matrix "$TMP/files/follow.json" "$TMP/files/follow.out"
 judge cgroup judge_matrix "$TMP/files/cgroup.json" "$TMP/files/cgroup.out"
+judge pool judge_pool "$TMP/files/pool.json" "$TMP/files/pool.out"
+judge pool-live judge_pool "$TMP/files/pool_live.json" "$TMP/files/pool_live.out" live
 judge threads8 judge_threads "$TMP/files/threads8.json"
 [ "$failures" = 0 ] || fail "$failures checks failed; the guest's console is in $LOG"
