@@ -52,7 +52,7 @@ const struct opt_row opt_rows[] = {
 	{ 0, "user", "USER", "run COMMAND as this user", OPT_TEXT, INTO(user) },
 	{ 'e', "event", "LIST", "what is traced", OPT_CHOICES, INTO(events),
 	  .choices = events, .verbs = VERB_RECORD | VERB_LIST },
-	{ 0, "probe", "SPEC", "your own allocator (-e malloc: and the others)", OPT_PROBE,
+	{ 0, "probe", "SPEC", "own allocator; preset:cpython, postgres, nginx, apr", OPT_PROBE,
 	  .verbs = VERB_RECORD | VERB_LIST },
 
 	{ .help = "Which allocations" },

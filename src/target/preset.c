@@ -75,10 +75,13 @@ static const struct catalog_row cpython[] = {
 };
 
 const struct probe_preset probe_presets[] = {
-	{ "postgres", POSTGRES, "PostgreSQL's memory contexts", postgres, ARRAY_SIZE(postgres) },
-	{ "nginx", NGINX, "nginx' pools and slabs", nginx, ARRAY_SIZE(nginx) },
-	{ "apr", APR, "pools of the Apache Portable Runtime", apr, ARRAY_SIZE(apr) },
-	{ "cpython", CPYTHON, "CPython's object allocator", cpython, ARRAY_SIZE(cpython) },
+	{ "postgres", POSTGRES, "PostgreSQL's memory contexts", postgres, ARRAY_SIZE(postgres), NULL, 0, NULL },
+	{ "nginx", NGINX, "nginx' pools and slabs", nginx, ARRAY_SIZE(nginx), NULL, 0, NULL },
+	{ "apr", APR, "pools of the Apache Portable Runtime", apr, ARRAY_SIZE(apr), NULL, 0, NULL },
+	{ "cpython", CPYTHON, "CPython's object allocator", cpython, ARRAY_SIZE(cpython),
+	  "PyObject_Malloc", 64,
+	  "most calls are inlined in this interpreter, and can't be seen: run it with "
+	  "PYTHONMALLOC=malloc and without --probe" },
 	{},
 };
 /* clang-format on */

@@ -299,6 +299,14 @@ static int note_misses(struct probe_set *set, u64 here, const struct elf_image *
 	return err;
 }
 
+const char *probe__advice(const struct catalog_row *row, u64 func_size)
+{
+	for (const struct probe_preset *ps = probe_presets; row->layer && ps->name; ps++)
+		if (ps->thin && row->allocator == ps->allocator && !strcmp(row->symbol, ps->thin))
+			return func_size > ps->thin_size ? ps->advice : NULL;
+	return NULL;
+}
+
 void probe__count_site(const struct catalog_row *row)
 {
 	if (row->layer)

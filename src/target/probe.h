@@ -46,6 +46,11 @@ struct probe_preset {
 	const char *help;
 	const struct catalog_row *rows;
 	size_t row_cnt;
+	/* A function that only hands its arguments on. Where it's larger than thin_size bytes, the
+	 * compiler has inlined what it calls, and it into others. */
+	const char *thin;
+	u64 thin_size;
+	const char *advice; /* then */
 };
 
 extern const struct probe_preset probe_presets[]; /* preset.c */
@@ -72,6 +77,9 @@ static inline const struct probe *probe__of(const struct catalog_row *row)
 {
 	return row->layer ? (const struct probe *)row : NULL;
 }
+
+/* What to tell the user about a preset's function of this size, or NULL. */
+const char *probe__advice(const struct catalog_row *row, u64 func_size);
 
 /* A file has the function of this row. */
 void probe__count_site(const struct catalog_row *row);

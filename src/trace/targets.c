@@ -122,6 +122,13 @@ static int targets__attach_file(struct session *s, const struct traced_file *f)
 static void file__tell(struct session *s, const struct traced_file *f)
 {
 	session__log(s, ALLOCSNOOP_DEBUG, "file '%s': %zu places to probe", f->path, f->places.cnt);
+	for (size_t i = 0; i < f->sites.sites.cnt; i++) {
+		const struct site *site = &f->sites.sites.v[i];
+		const char *advice = probe__advice(site->row, site->func_size);
+
+		if (advice)
+			session__log(s, ALLOCSNOOP_WARN, "'%s': %s", f->path, advice);
+	}
 	for (size_t i = 0; s->files.live && i < f->sites.sites.cnt; i++) {
 		const struct site *site = &f->sites.sites.v[i];
 

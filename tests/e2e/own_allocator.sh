@@ -34,6 +34,10 @@ grep -q "^allocsnoop: probe 'own_pool:pool_fre(size=ARG1)': no such function in 
 grep -q "^allocsnoop: probe 'libnone:f(size=ARG1)': no file 'libnone' was mapped$" "$TMP/alone.json.err" ||
 	fail "no word about a missing file"
 
+# `list` shows the places, and no others.
+is_same "places" "$("$SNOOP" list --probe 'own_pool:pool_node(size=48)' --probe 'own_pool:free=pool_free(ptr=ARG2)' \
+	"$WORK/own_pool" | awk '/0x/ { print $1, $2 }' | sort | tr '\n' ' ')" "own_pool pool_free own_pool pool_node "
+
 # Optimized, one function of the library jumps on to the next, through the PLT, and on to malloc.
 cc -D_GNU_SOURCE -O2 -g -fno-builtin -shared -fPIC -DPOOL_ONLY -o "$MADE/libsnooppool.so.1.2" "$SOURCE/own_pool.c"
 cc "${WORK_FLAGS[@]}" -DMAIN_ONLY -o "$MADE/pool_user" "$SOURCE/own_pool.c" "$MADE/libsnooppool.so.1.2" \
