@@ -51,6 +51,16 @@ static inline __u64 as_of_layer(__u64 hash, __u64 layer)
 /* How far a function that jumps on may round a size up (pvalloc, alignment): two pages. */
 #define AS_ROUND_MAX 8192
 
+/*
+ * Growth of the address space or of memory in use: sites without a place, numbered above all
+ * others. Frame 0 of their stacks has no file, and the number for its offset.
+ */
+#define AS_GROWTH_MMAP	    0xffffff01u /* anonymous mappings */
+#define AS_GROWTH_MMAP_FILE 0xffffff02u
+#define AS_GROWTH_MREMAP    0xffffff03u /* what a mapping grew by */
+#define AS_GROWTH_BRK	    0xffffff04u
+#define AS_GROWTH_FAULT	    0xffffff05u /* pages of anonymous memory, in use from now on */
+
 /* Key of the set of known jumps: from << 32 | to, site numbers. */
 #define AS_JUMP(from, to) ((__u64)(from) << 32 | (to))
 
@@ -336,6 +346,24 @@ struct as_heap {
 	__u64 unknown_frees; /* of blocks that weren't seen to be allocated */
 };
 
+/* ---- growth ---- */
+
+/*
+ * A CPU's share of an address space's counter of anonymous pages, as it was last seen. (Before
+ * Linux 6.2: the one counter.)
+ */
+struct as_rss_key {
+	__u64 mm;
+	__u64 cpu;
+};
+_Static_assert(sizeof(struct as_rss_key) == 16, "hash keys are compared as bytes");
+
+struct as_rss {
+	__u64 proc;  /* whose it is; 0: not known yet */
+	__s64 local; /* pages that the CPU keeps for itself */
+	__s64 count; /* pages in the common part */
+};
+
 /* ---- losses counted in the kernel: names and texts are in src/trace/loss.c, same order ---- */
 #define AS_LOSS_TALLY_FULL	   0
 #define AS_LOSS_STACK_RING_FULL	   1
@@ -353,7 +381,9 @@ struct as_heap {
 #define AS_LOSS_STACK_COPY_LIMITED 13
 #define AS_LOSS_EVENT_RING_FULL	   14
 #define AS_LOSS_NOT_FOLLOWED	   15
-#define AS_LOSS_CNT		   16
+#define AS_LOSS_BREAK_UNKNOWN	   16
+#define AS_LOSS_RANGE_RING_FULL	   17
+#define AS_LOSS_CNT		   18
 
 /* ---- events in the ring buffer ---- */
 
@@ -363,6 +393,7 @@ struct as_heap {
 #define AS_EVENT_FULL  4 /* the tally is half full: flip it now */
 #define AS_EVENT_COPY  5
 #define AS_EVENT_BLOCK 6
+#define AS_EVENT_RANGE 7
 
 struct as_stack_event {
 	__u32 type;
@@ -439,6 +470,28 @@ struct as_block_event {
 	__u64 size;
 	__u64 born;
 	__u64 time;
+};
+
+/*
+ * --live of growth: addresses of a process image were mapped, or given back. What gives back is
+ * told before it's done, as another thread may have the addresses before the system call has ended;
+ * and afterwards when it wasn't done, or something else was.
+ */
+#define AS_RANGE_MADE	1 /* instead of what was there */
+#define AS_RANGE_LEAVES 2
+#define AS_RANGE_STAYS	3 /* what the thread last said to leave is still there */
+#define AS_RANGE_MOVED	4 /* ... is at `to` now, up to end */
+
+struct as_range_event {
+	__u32 type;
+	__u32 what; /* AS_RANGE_* */
+	__u32 row;  /* MADE: in `live_rows`; AS_ROW_NONE: not counted */
+	__u32 tid;
+	__u64 space; /* process image */
+	__u64 start;
+	__u64 end;
+	__u64 to;
+	__u64 time; /* CLOCK_MONOTONIC, ns */
 };
 
 /* bpf map `procs`: tgid -> what to do with a process of the session. */

@@ -29,6 +29,7 @@
 #include "copy.bpf.h"
 #include "filter.bpf.h"
 #include "call.bpf.h"
+#include "growth.bpf.h"
 
 /* Weak: kernels without it don't get the program that calls it. */
 extern bool bpf_session_is_return(void) __ksym __weak;
@@ -163,6 +164,70 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(allocsnoop_exited, struct task_struct *task)
 {
 	follow__exited(task);
+	return 0;
+}
+
+/* -e mmap, -e brk: the exit has the result, and the arguments are still in the registers. */
+SEC("tracepoint/syscalls/sys_exit_mmap")
+int allocsnoop_grow_mmap(struct syscall_exit *ctx)
+{
+	growth__mmap(ctx->ret);
+	return 0;
+}
+
+SEC("tracepoint/syscalls/sys_exit_mremap")
+int allocsnoop_grow_mremap(struct syscall_exit *ctx)
+{
+	growth__mremap(ctx->ret);
+	return 0;
+}
+
+/* ... but for where the break was. */
+SEC("tracepoint/syscalls/sys_enter_brk")
+int allocsnoop_brk_enter(struct syscall_enter *ctx)
+{
+	growth__brk_begins(ctx->args[0]);
+	return 0;
+}
+
+SEC("tracepoint/syscalls/sys_exit_brk")
+int allocsnoop_grow_brk(struct syscall_exit *ctx)
+{
+	growth__brk(ctx->ret);
+	return 0;
+}
+
+/* ... and with --live what is given back. */
+SEC("tracepoint/syscalls/sys_enter_munmap")
+int allocsnoop_munmap_enter(struct syscall_enter *ctx)
+{
+	growth__munmap_begins(ctx->args[0], ctx->args[1]);
+	return 0;
+}
+
+SEC("tracepoint/syscalls/sys_exit_munmap")
+int allocsnoop_munmap_exit(struct syscall_exit *ctx)
+{
+	growth__munmap(ctx->ret);
+	return 0;
+}
+
+SEC("tracepoint/syscalls/sys_enter_mremap")
+int allocsnoop_mremap_enter(void *ctx)
+{
+	growth__mremap_begins();
+	return 0;
+}
+
+/* -e fault: a counter of pages of an address space has just changed. */
+SEC("tp_btf/rss_stat")
+int allocsnoop_grow_rss(__u64 *ctx)
+{
+	/* Before 6.2 there is a third argument, the new count. */
+	__u64 count = rss__is_percpu() ? 0 : ctx[2];
+
+	if ((__u32)ctx[1] == MM_ANONPAGES)
+		growth__rss((struct mm_struct *)ctx[0], count);
 	return 0;
 }
 

@@ -238,13 +238,33 @@ static __noinline int call__sum(struct call *c, __u64 stack, __u64 proc)
 	return 0;
 }
 
+/* The walk is done: tells user space of a new stack, and sums. */
+static __always_inline void call__settle(struct call *c, struct as_slot *s, struct walk *w,
+					 __u32 slot)
+{
+	struct as_memo *m = NULL;
+	bool announced = false;
+
+	w->hash = walk__id(w);
+	if (w->copy == COPY_MADE)
+		copy__send(slot);
+	else
+		announced = stack__announce(s, w);
+	s->now.key = call__key(c, w->hash, s->proc);
+	/* Ends that another moment may not have, and stacks that aren't known yet, are walked
+	 * again. */
+	if (announced && w->end != AS_END_BUSY && w->end != AS_END_READ_FAULT && s->now.generation)
+		m = memo__keep(s);
+	if (m && as_live)
+		m->row = row__of(&s->now.key);
+	call__add(c, &s->now.key, m);
+}
+
 /* Walks the stack, tells user space of a new one, and sums. False: an inner call, nothing to count.
  * (Global: the verifier checks it once.) */
 __noinline int call__walk(struct call *c, __u32 slot)
 {
 	struct as_slot *s = bpf_map_lookup_elem(&slots, &slot);
-	struct as_memo *m = NULL;
-	bool announced = false;
 	struct walk *w;
 	__u64 key;
 
@@ -262,19 +282,7 @@ __noinline int call__walk(struct call *c, __u32 slot)
 	walk__rest(w, slot);
 	if (!w->depth) /* not even the probed function: no other site's stack may look the same */
 		w->hash = hash__mix(s->proc, c->ip);
-	w->hash = walk__id(w);
-	if (w->copy == COPY_MADE)
-		copy__send(slot);
-	else
-		announced = stack__announce(s, w);
-	s->now.key = call__key(c, w->hash, s->proc);
-	/* Ends that another moment may not have, and stacks that aren't known yet, are walked
-	 * again. */
-	if (announced && w->end != AS_END_BUSY && w->end != AS_END_READ_FAULT && s->now.generation)
-		m = memo__keep(s);
-	if (m && as_live)
-		m->row = row__of(&s->now.key);
-	call__add(c, &s->now.key, m);
+	call__settle(c, s, w, slot);
 	return true;
 }
 

@@ -27,6 +27,8 @@ const volatile __u64 as_live_row_max = 1; /* elements of `live_rows` */
 const volatile __u64 as_heap_max = 1;	  /* elements of `heaps` */
 /* Frees of unknown blocks are of interest only where every block is known. */
 const volatile __u64 as_live_exact = 0;
+/* Pages that a CPU may keep for itself: percpu_counter_batch, lib/percpu_counter.c. */
+const volatile __u64 as_rss_batch = 32;
 /* A return probe can kill a process that has a seccomp filter. */
 const volatile __u64 as_seccomp_unsafe = 0;
 

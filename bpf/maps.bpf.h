@@ -284,6 +284,32 @@ struct {
 	__type(value, __u32);
 } heap_at SEC(".maps");
 
+/* ---- growth ---- */
+
+/* tid -> where the break was, while a system call raises it */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u64);
+} breaks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct as_rss_key);
+	__type(value, struct as_rss);
+} rss SEC(".maps");
+
+/* What to add to an address of per-CPU memory to get this CPU's; 0: not known yet. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} percpu SEC(".maps");
+
 /* ---- unwind tables ---- */
 
 struct table_inner {

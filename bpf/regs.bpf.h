@@ -18,6 +18,28 @@ static __always_inline struct regs_args regs__args(const struct pt_regs *ctx)
 				     ctx->ax } };
 }
 
+/* Arguments of a system call, as they still are when it has ended. */
+static __always_inline struct regs_args regs__syscall_args(const struct pt_regs *user)
+{
+	return (struct regs_args){ { 0, user->di, user->si, user->dx, user->r10, user->r8,
+				     user->r9 } };
+}
+
+/* The number of the system call that is running; -1: it was an exception that entered the kernel.
+ */
+static __always_inline long regs__syscall(const struct pt_regs *user)
+{
+	return user->orig_ax;
+}
+
+/* asm/unistd_64.h: calls that give memory back, or all of it. */
+#define REGS_NR_MUNMAP	   11
+#define REGS_NR_MADVISE	   28
+#define REGS_NR_EXECVE	   59
+#define REGS_NR_EXIT	   60
+#define REGS_NR_EXIT_GROUP 231
+#define REGS_NR_EXECVEAT   322
+
 /* Would `jbe` branch here? (Carry or zero.) */
 static __always_inline bool regs__below_or_equal(const struct pt_regs *ctx)
 {

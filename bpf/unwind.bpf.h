@@ -294,6 +294,25 @@ static __always_inline void walk__begin(struct walk *w, struct as_slot *s, __u64
 		loss__count(AS_LOSS_CALLER_UNREADABLE);
 }
 
+/* Frames 0 and 1 of code that was interrupted at ip, by what the number says. */
+static __always_inline void walk__begin_at(struct walk *w, struct as_slot *s, __u32 number,
+					   __u64 ip, __u64 sp, __u64 bp, __u64 bx)
+{
+	struct as_frame what = { .off = number };
+
+	*w = (struct walk){ .ip = ip,
+			    .sp = sp,
+			    .bp = bp,
+			    .bx = bx,
+			    .hash = number,
+			    .depth = 1,
+			    .exact = 1,
+			    .own_bp = 1,
+			    .end = WALK_NOT_DONE };
+	s->ev.frames[0] = what;
+	walk__push(w, s);
+}
+
 /* What a finished walk's stack is known by. Never 0, which says "lost". */
 static __always_inline __u64 walk__id(const struct walk *w)
 {

@@ -73,6 +73,16 @@ struct allocsnoop_event {
 
 typedef void (*allocsnoop_event_fn)(void *arg, const struct allocsnoop_event *ev);
 
+/* What is traced, or'ed. */
+enum allocsnoop_trace {
+	ALLOCSNOOP_TRACE_MALLOC = 1, /* calls of allocators */
+	/* Growth, by whichever code; samples' `allocator` says which it was. */
+	ALLOCSNOOP_TRACE_MMAP = 2,  /* mmap(2): "mmap" anonymous, "mmap_file" else; "mremap": what
+				       mappings grew by */
+	ALLOCSNOOP_TRACE_BRK = 4,   /* "brk": what the break was raised by */
+	ALLOCSNOOP_TRACE_FAULT = 8, /* "fault": anonymous memory that came into use (RssAnon) */
+};
+
 /* What to trace and how. With neither pids nor argv: every process on the machine. */
 struct allocsnoop_opts {
 	size_t sz;
@@ -112,10 +122,11 @@ struct allocsnoop_opts {
 	bool follow; /* with pids: the children, too, that they make from now on, and theirs */
 	const char *const *probes; /* allocators of your own, see allocsnoop__check_probe();
 				    * borrowed during allocsnoop__open() only. With any, malloc and
-				    * the other known allocators are traced only when malloc_too
-				    * says so: bytes that a pool takes from malloc count in both */
+				    * the other known allocators are traced only when `trace` has
+				    * MALLOC: bytes that a pool takes from malloc count in both */
 	size_t probe_cnt;
-	bool malloc_too;
+	uint32_t trace; /* ALLOCSNOOP_TRACE_*; 0: MALLOC, or only the probes where there are any.
+			 * With live either MALLOC or MMAP and BRK */
 };
 
 /*
@@ -331,6 +342,8 @@ struct allocsnoop_info {
 	uint64_t unknown_frees; /* over all processes */
 	bool grown; /* there was a profile before this one: grown_* are differences to it */
 	int64_t grown_count, grown_bytes;
+
+	uint32_t trace; /* ALLOCSNOOP_TRACE_* */
 };
 
 ALLOCSNOOP_API const struct allocsnoop_info *

@@ -204,7 +204,7 @@ static int making__remember(struct making *m)
 
 int making__live_rows(struct making *m)
 {
-	int err = live__take(&m->live, &m->s->kernel, m->s->older_ns, m->s->old_ns);
+	int err = live__take(&m->live, &m->s->kernel, &m->s->ranges, m->s->older_ns, m->s->old_ns);
 
 	if (!err && m->s->record.finished.cnt)
 		err = making__join_rows(m);

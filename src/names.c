@@ -104,7 +104,7 @@ static int making__allocator_frame(struct making *m, const struct traced_site *s
 	if (!f)
 		return -ENOMEM;
 	f->function = allocator;
-	f->module = site ? arena__intern(&m->p->arena, site->file->path) : "";
+	f->module = site && site->file ? arena__intern(&m->p->arena, site->file->path) : "";
 	f->offset = site ? site->site->probe_off : 0;
 	*out = f;
 	return f->module ? 0 : -ENOMEM;
@@ -355,6 +355,7 @@ static void making__info(struct making *m, double sampling_value)
 	info->duration_ns = session__elapsed_ns(m->s);
 	info->events = c.calls;
 	info->failed_count = c.failed;
+	info->trace = m->s->trace;
 }
 
 static int making__run(struct making *m)

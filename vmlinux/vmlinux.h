@@ -58,6 +58,15 @@ struct seqcount {
 
 typedef struct seqcount seqcount_t;
 
+struct percpu_counter {
+	long long count;
+	int *counters;
+};
+
+struct bpf_array { /* BPF_MAP_TYPE_PERCPU_ARRAY */
+	void *pptrs[1];
+};
+
 struct xol_area {
 	unsigned long vaddr;
 };
@@ -69,6 +78,7 @@ struct uprobes_state {
 struct mm_struct {
 	struct file *exe_file;
 	unsigned long start_code;
+	unsigned long brk;
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
 };
@@ -76,6 +86,12 @@ struct mm_struct {
 struct mm_struct___seq { /* from 6.13: odd while a writer is inside; before that an int, or nothing
 			  */
 	seqcount_t mm_lock_seq;
+};
+
+#define MM_ANONPAGES 1
+
+struct mm_struct___percpu { /* from 6.2; before that counters that threads add to now and then */
+	struct percpu_counter rss_stat[MM_ANONPAGES + 1];
 };
 
 struct vm_area_struct {
@@ -155,7 +171,14 @@ struct bpf_iter__task_vma {
 
 #pragma clang attribute pop
 
-/* Record of the tracepoints syscalls:sys_exit_* (a fixed layout: their `format` files). */
+/* Records of the tracepoints syscalls:sys_enter_* and sys_exit_* (a fixed layout: their `format`
+ * files). */
+struct syscall_enter {
+	unsigned long common;
+	long nr;
+	unsigned long args[6];
+};
+
 struct syscall_exit {
 	unsigned long common;
 	long nr;

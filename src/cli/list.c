@@ -18,7 +18,7 @@ static int list__one(const struct cli_opts *o, struct progress *log, pid_t pid)
 		.path = o->words ? o->words[0] : NULL,
 		.probes = o->probes.v,
 		.probe_cnt = o->probes.cnt,
-		.malloc_too = o->malloc_too,
+		.malloc_too = o->events & ALLOCSNOOP_TRACE_MALLOC,
 		.log = progress__log,
 		.log_arg = log,
 	};

@@ -506,6 +506,14 @@ static int value__check(struct cli_opts *o)
 
 static int live__check(struct cli_opts *o)
 {
+	if (o->live && o->events & ALLOCSNOOP_TRACE_FAULT)
+		return err__fail(-EINVAL,
+				 "--live: not together with --event fault: pages go one by "
+				 "one, in ways that can't be followed");
+	if (o->live && (o->events & ALLOCSNOOP_TRACE_MALLOC || o->probes.cnt) &&
+	    o->events & ~ALLOCSNOOP_TRACE_MALLOC)
+		return err__fail(-EINVAL, "--live: --event malloc, or mmap and brk: blocks lie in "
+					  "mappings, and would be live twice");
 	if (!o->live && o->older_ns)
 		return err__fail(-EINVAL, "--older: needs --live");
 	if (!o->live && o->max_live)
@@ -598,7 +606,6 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 		return err;
 	if (o->verb == VERB_DOCTOR)
 		return doctor__check(&p);
-	o->malloc_too = (o->events & EVENT_MALLOC) != 0;
 	return o->verb == VERB_LIST ? list__check(&p) : record__check(o);
 }
 

@@ -30,7 +30,6 @@ enum opt_kind {
 	OPT_KIND_MAX
 };
 
-enum event { EVENT_MALLOC = 1, EVENT_MMAP = 2, EVENT_BRK = 4, EVENT_FAULT = 8 };
 
 enum verb {
 	VERB_RECORD = 1, /* no word: trace */
@@ -88,7 +87,6 @@ struct cli_opts {
 	const char *cgroup;
 	const char *comm;
 	VEC(const char *) probes;
-	int malloc_too; /* `-e malloc` was said beside them */
 	const char *user;
 	int events;
 	double sample_rate;

@@ -87,12 +87,12 @@ static int run__open(struct run *r)
 		.max_depth = o->max_depth,
 		.max_table_memory = o->max_table_memory,
 		.live = o->live,
+		.trace = o->events,
 		.max_live = o->max_live,
 		.older_ns = o->older_ns,
 		.old_ns = old_ns(o),
 		.probes = o->probes.v,
 		.probe_cnt = o->probes.cnt,
-		.malloc_too = o->malloc_too,
 		.log = progress__log,
 		.log_arg = &r->progress,
 	};

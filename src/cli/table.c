@@ -10,10 +10,10 @@
 #define INTO(field) .into = offsetof(struct cli_opts, field)
 
 static const struct choice events[] = {
-	{ "malloc", EVENT_MALLOC, false },
-	{ "mmap", EVENT_MMAP, true },
-	{ "brk", EVENT_BRK, true },
-	{ "fault", EVENT_FAULT, true },
+	{ "malloc", ALLOCSNOOP_TRACE_MALLOC, false },
+	{ "mmap", ALLOCSNOOP_TRACE_MMAP, false },
+	{ "brk", ALLOCSNOOP_TRACE_BRK, false },
+	{ "fault", ALLOCSNOOP_TRACE_FAULT, false },
 	{},
 };
 

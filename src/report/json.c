@@ -204,6 +204,25 @@ static int write_stacks(struct json *j)
 	return err;
 }
 
+/* Not there where it's calls of allocators only. */
+static void add_traced(struct json *j)
+{
+	static const char *const names[] = { "malloc", "mmap", "brk", "fault" };
+	u32 trace = j->p->info.trace;
+	const char *between = "";
+
+	if (!(trace & ~ALLOCSNOOP_TRACE_MALLOC))
+		return;
+	str__add(&j->buf, "\"traced\": [");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!(trace & 1u << i))
+			continue;
+		str__addf(&j->buf, "%s\"%s\"", between, names[i]);
+		between = ", ";
+	}
+	str__add(&j->buf, "],\n");
+}
+
 static int write_tail(struct json *j, enum allocsnoop_by by)
 {
 	static const char *const names[] = {
@@ -213,6 +232,7 @@ static int write_tail(struct json *j, enum allocsnoop_by by)
 	};
 
 	str__add(&j->buf, ",\n");
+	add_traced(j);
 	str__add(&j->buf, "\"by\": ");
 	json__string(j, (size_t)by < ARRAY_SIZE(names) ? names[by] : "unknown");
 	json__str(j, "target", j->p->info.target);

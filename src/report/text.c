@@ -17,13 +17,45 @@ static bool is_live(const struct allocsnoop_info *info)
 	return !strcmp(info->mode, "live");
 }
 
+/* Is something else than calls of allocators among what was traced? */
+static bool is_growth(const struct allocsnoop_info *info)
+{
+	return info->trace & ~ALLOCSNOOP_TRACE_MALLOC;
+}
+
+static void add_traced(struct str *s, const struct allocsnoop_info *info)
+{
+	static const struct {
+		u32 trace;
+		const char *text;
+	} kinds[] = {
+		{ ALLOCSNOOP_TRACE_MALLOC, "allocation calls" },
+		{ ALLOCSNOOP_TRACE_MMAP, "mmap" },
+		{ ALLOCSNOOP_TRACE_BRK, "growth of the break" },
+		{ ALLOCSNOOP_TRACE_FAULT, "first touches of anonymous memory" },
+	};
+	const char *between = "";
+
+	str__addf(s, TEXT_LABEL, "traced");
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (!(info->trace & kinds[i].trace))
+			continue;
+		str__addf(s, "%s%s", between, kinds[i].text);
+		between = ", ";
+	}
+	str__add(s, "\n");
+}
+
 static void add_mode(struct str *s, const struct allocsnoop_info *info, u64 sampled_cnt)
 {
 	str__addf(s, TEXT_LABEL, "mode");
 	look__name(s, info->mode);
 	if (info->exact) {
-		str__addf(s, ", exact: every allocation call was counted%s\n",
-			  is_live(info) ? ", and every free" : "");
+		str__addf(s, ", exact: every %s was counted%s\n",
+			  is_growth(info) ? "event" : "allocation call",
+			  !is_live(info)    ? ""
+			  : is_growth(info) ? ", and what was given back"
+					    : ", and every free");
 		return;
 	}
 	str__addf(s, ", estimated from %" PRIu64 " samples", sampled_cnt);
@@ -108,16 +140,20 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p)
 		look__name(s, info->target);
 		str__add(s, "\n");
 	}
+	if (is_growth(info))
+		add_traced(s, info);
 	add_mode(s, info, all.sampled_count);
 	str__addf(s, TEXT_LABEL "%s\n", "duration", units__format_ns(info->duration_ns, buf));
 	add_processes(s, p);
-	str__addf(s, TEXT_LABEL "%" PRIu64 " allocation calls\n", "events", info->events);
+	str__addf(s, TEXT_LABEL "%" PRIu64 "%s\n", "events", info->events,
+		  is_growth(info) ? "" : " allocation calls");
 	if (info->failed_count)
 		str__addf(s, TEXT_LABEL "%" PRIu64 " calls %s, in no other number\n", "failed",
 			  info->failed_count,
-			  !is_live(info) ? "with impossible sizes"
-			  : info->exact	 ? "that failed"
-					 : "seen to fail (returns of kept ones only)");
+			  is_growth(info)  ? "that failed"
+			  : !is_live(info) ? "with impossible sizes"
+			  : info->exact	   ? "that failed"
+					   : "seen to fail (returns of kept ones only)");
 	add_total(s, info, all.sampled_count);
 	if (is_live(info))
 		live__add_header(s, p, &all);

@@ -2,6 +2,7 @@
 /* Opens, searches and registers mapped files. */
 #include "trace/files.h"
 
+#include <allocsnoop.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,14 +14,16 @@
 #include "base/ahead.h"
 #include "elf/image.h"
 #include "proc/task.h"
+#include "trace/growth.h"
 #include "trace/kernel.h"
 
 #define DELETED " (deleted)"
 
-int files__init(struct files *f, struct kernel *k, u64 table_bytes_max, bool live)
+int files__init(struct files *f, struct kernel *k, u64 table_bytes_max)
 {
 	memset(f, 0, sizeof(*f));
-	f->live = live;
+	f->live = k->live;
+	f->probed = k->trace & ALLOCSNOOP_TRACE_MALLOC;
 	return tables__init(&f->tables, k, table_bytes_max);
 }
 
@@ -55,6 +58,8 @@ struct traced_file *files__find(const struct files *f, u64 hash)
 
 const struct traced_site *files__site(const struct files *f, u32 number)
 {
+	if (number >= AS_GROWTH_MMAP)
+		return growth__site(number);
 	return number && number <= f->sites.cnt ? &f->sites.v[number - 1] : NULL;
 }
 
@@ -302,7 +307,7 @@ static void file__read(struct files *f, struct traced_file *file)
 	}
 	file->is_elf = true;
 	file->has_interp = image__has_interp(&img);
-	if (site_file__read(&file->sites, &img, file->path, f->probes))
+	if (f->probed && site_file__read(&file->sites, &img, file->path, f->probes))
 		site_file__free(&file->sites);
 	tables__compile(&f->tables, &img, &file->table);
 	elf_image__close(&img);

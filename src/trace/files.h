@@ -34,7 +34,7 @@ struct traced_file {
 };
 
 struct traced_site {
-	struct traced_file *file;
+	struct traced_file *file; /* NULL: growth, no place in a file */
 	const struct site *site;
 };
 
@@ -50,10 +50,11 @@ struct files {
 	struct probe_set *probes; /* the user's; NULL: none */
 	u32 site_cnt;		  /* probed */
 	bool live;
+	bool probed; /* allocators are looked for, to be probed */
 };
 
-/* live: functions that free are probed, too, and returns. */
-int files__init(struct files *f, struct kernel *k, u64 table_bytes_max, bool live);
+/* Of the kernel's options: with live functions that free are probed, too, and returns. */
+int files__init(struct files *f, struct kernel *k, u64 table_bytes_max);
 void files__fini(struct files *f);
 
 /* The file of a mapping, opened when it's new: files__study() will make it known. *file is NULL

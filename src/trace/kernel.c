@@ -2,6 +2,7 @@
 /* Loads the BPF object and speaks to its maps. */
 #include "trace/kernel.h"
 
+#include <allocsnoop.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "trace/filter.h"
+#include "trace/growth.h"
 #include "trace/selftest.h"
 
 #define KPROBE_PATH    "/sys/bus/event_source/devices/kprobe" /* there with CONFIG_KPROBE_EVENTS */
@@ -167,23 +169,25 @@ static void kernel__set_knobs(struct kernel *k, const struct kernel_opts *o)
 static void kernel__choose_probes(struct kernel *k)
 {
 	struct allocsnoop_bpf *s = k->skel;
-	bool multi = k->use_multi, session = k->live && multi && k->session;
-	bool returns = k->live && !session;
+	bool malloc = k->trace & ALLOCSNOOP_TRACE_MALLOC, live = k->live && malloc;
+	bool multi = k->use_multi, session = live && multi && k->session;
+	bool returns = live && !session;
 
+	growth__choose(k);
 	bpf_program__set_expected_attach_type(s->progs.allocsnoop_callm, UPROBE_MULTI_ATTACH);
 	bpf_program__set_expected_attach_type(s->progs.allocsnoop_returnm, UPROBE_MULTI_ATTACH);
 	bpf_program__set_expected_attach_type(s->progs.allocsnoop_exitm, UPROBE_MULTI_ATTACH);
 	bpf_program__set_expected_attach_type(s->progs.allocsnoop_freem, UPROBE_MULTI_ATTACH);
 	bpf_program__set_expected_attach_type(s->progs.allocsnoop_session, UPROBE_SESSION_ATTACH);
-	bpf_program__set_autoload(s->progs.allocsnoop_callm, multi && !session);
+	bpf_program__set_autoload(s->progs.allocsnoop_callm, malloc && multi && !session);
 	bpf_program__set_autoload(s->progs.allocsnoop_returnm, multi && returns);
-	bpf_program__set_autoload(s->progs.allocsnoop_exitm, multi && k->live);
-	bpf_program__set_autoload(s->progs.allocsnoop_freem, multi && k->live);
+	bpf_program__set_autoload(s->progs.allocsnoop_exitm, multi && live);
+	bpf_program__set_autoload(s->progs.allocsnoop_freem, multi && live);
 	bpf_program__set_autoload(s->progs.allocsnoop_session, session);
-	bpf_program__set_autoload(s->progs.allocsnoop_call, !multi);
+	bpf_program__set_autoload(s->progs.allocsnoop_call, malloc && !multi);
 	bpf_program__set_autoload(s->progs.allocsnoop_return, !multi && returns);
-	bpf_program__set_autoload(s->progs.allocsnoop_exit, !multi && k->live);
-	bpf_program__set_autoload(s->progs.allocsnoop_free, !multi && k->live);
+	bpf_program__set_autoload(s->progs.allocsnoop_exit, !multi && live);
+	bpf_program__set_autoload(s->progs.allocsnoop_free, !multi && live);
 }
 
 static int err__no_memory(const struct kernel_opts *o)
@@ -312,11 +316,13 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 	before = libbpf_set_print(libbpf__listen);
 	k->cpu_cnt = libbpf_num_possible_cpus();
 	k->live = o->live;
-	selftest__run(k);
+	k->trace = o->trace;
+	if (k->trace & ALLOCSNOOP_TRACE_MALLOC)
+		selftest__run(k);
 	/* -p: perf uprobes, which fire for a vfork child too; whoever follows children attaches to
 	 * each. */
 	k->use_multi = everywhere ? k->multi : o->follow && k->multi_pid;
-	if (k->live) {
+	if (k->live && k->trace & ALLOCSNOOP_TRACE_MALLOC) {
 		selftest__returns(k);
 		/* Sessions spare the returns of calls that aren't kept. (A vfork child of -p goes
 		 * unseen then.) A multi link finds a process by its main thread. */

@@ -32,6 +32,7 @@ struct kernel_opts {
 	bool events;  /* tell of each block */
 	const struct filter *filter;
 	bool layers;  /* there are sites of a layer above 0 */
+	u32 trace;    /* ALLOCSNOOP_TRACE_* */
 };
 
 struct kernel {
@@ -42,6 +43,7 @@ struct kernel {
 	bool session;	/* session links work: entry and return in one, at the entry's choice */
 	bool seccomp_unsafe; /* a return probe can kill a process that has a seccomp filter */
 	bool live;
+	u32 trace;	      /* ALLOCSNOOP_TRACE_* */
 	bool kprobes;	      /* else new mappings are seen by tracepoints */
 	bool use_multi;	      /* what this session's probes are */
 	u64 hit_ns;	      /* what one hit costs the target here, program included; 0 unknown */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "trace/blocks.h"
+#include "trace/ranges.h"
 
 void live__fini(struct live *l)
 {
@@ -76,26 +77,32 @@ static u32 age__class(u64 ns)
 	return MIN(class, (u32)AS_LIFE_CLASSES - 1);
 }
 
-static void aging__block(void *arg, const struct as_block *b, const struct block_place *at)
+void live__add_age(struct live *l, const struct as_block *b, u64 older_ns, u64 old_ns)
 {
-	struct aging *a = arg;
-	u64 age = a->live->now_ns - MIN(b->born, a->live->now_ns);
+	u64 age = l->now_ns - MIN(b->born, l->now_ns);
 	struct live_row *r;
 
-	(void)at;
-	if (b->row >= a->live->rows.cnt)
+	if (b->row >= l->rows.cnt)
 		return; /* not counted, or newer than the copy */
-	r = &a->live->rows.v[b->row];
-	if (age < a->older_ns)
+	r = &l->rows.v[b->row];
+	if (age < older_ns)
 		return;
 	r->older_cnt++;
 	r->older_bytes += b->size;
 	r->age_ns += age;
 	r->ages[age__class(age)]++;
-	if (!a->old_ns || age < a->old_ns)
+	if (!old_ns || age < old_ns)
 		return;
 	r->old_cnt++;
 	r->old_bytes += b->size;
+}
+
+static void aging__block(void *arg, const struct as_block *b, const struct block_place *at)
+{
+	const struct aging *a = arg;
+
+	(void)at;
+	live__add_age(a->live, b, a->older_ns, a->old_ns);
 }
 
 /* Unchanged since the peak: what is live now was live then. */
@@ -113,7 +120,7 @@ static void live__settle_peaks(struct live *l)
 	}
 }
 
-int live__take(struct live *l, struct kernel *k, u64 older_ns, u64 old_ns)
+int live__take(struct live *l, struct kernel *k, struct ranges *ranges, u64 older_ns, u64 old_ns)
 {
 	struct aging aging = { .live = l, .older_ns = older_ns, .old_ns = old_ns };
 	u32 rows = kernel__live_row_cnt(k), heaps = kernel__heap_cnt(k);
@@ -135,8 +142,10 @@ int live__take(struct live *l, struct kernel *k, u64 older_ns, u64 old_ns)
 	}
 	if (err)
 		return err;
+	ranges__add_sums(ranges, l);
 	live__settle_peaks(l);
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	l->now_ns = (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	ranges__add_ages(ranges, l, older_ns, old_ns);
 	return blocks__each(k, aging__block, &aging);
 }

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 
 struct kernel;
+struct ranges;
 
 struct live_row {
 	struct as_live_row sums; /* peak_cnt and peak_bytes are of the newest peak */
@@ -31,8 +32,10 @@ struct live {
 	u64 now_ns;	    /* CLOCK_MONOTONIC */
 };
 
-/* Copies the sums and looks at each block. 0 or -errno. */
-int live__take(struct live *l, struct kernel *k, u64 older_ns, u64 old_ns);
+/* Copies the sums and looks at each block and each mapping. 0 or -errno. */
+int live__take(struct live *l, struct kernel *k, struct ranges *r, u64 older_ns, u64 old_ns);
+/* Adds what is live now, to its row. */
+void live__add_age(struct live *l, const struct as_block *b, u64 older_ns, u64 old_ns);
 void live__fini(struct live *l);
 
 /* What is live by the sums. */

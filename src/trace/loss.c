@@ -46,6 +46,12 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 				      "have them" },
 	[AS_LOSS_NOT_FOLLOWED] = { "not_followed",
 				   "children not counted: too many processes were followed" },
+	[AS_LOSS_BREAK_UNKNOWN] = { "break_unknown",
+				    "growths of the break not counted: no memory to remember where "
+				    "it was" },
+	[AS_LOSS_RANGE_RING_FULL] = { "range_ring_full",
+				      "mappings or unmappings not followed: the buffer was full; "
+				      "what is called live may be gone" },
 	[LOSS_LATE_ATTACH] = { "late_attach", "files with an allocator that were probed after "
 					      "their process could use them" },
 	[LOSS_ATTACH_FAILED] = { "attach_failed", "probes that could not be placed" },

@@ -16,17 +16,22 @@
 #include "base/err.h"
 #include "proc/launch.h"
 #include "proc/task.h"
+#include "trace/growth.h"
 #include "trace/sweep.h"
 #include "trace/targets.h"
 
 #define TABLE_BYTES_DEFAULT (256ull << 20)
 #define DEPTH_DEFAULT	    512
 #define BLOCKS_DEFAULT	    (1u << 20)
+#define BLOCKS_NONE	    1	       /* mappings are followed by us */
 #define BLOCKS_MAX	    (1u << 29) /* for more the kernel makes no hash table of spilled ones */
 #define POLL_SLICE_MS	    20	       /* the kernel doesn't wake us for every record */
 #define SLOW_CHECK_NS	    500000000ull
 #define SLOW_PERCENT	    10
 #define SWEEP_CHECK_NS	    1000000000ull
+#define TRACE_ALL                                                                 \
+	(ALLOCSNOOP_TRACE_MALLOC | ALLOCSNOOP_TRACE_MMAP | ALLOCSNOOP_TRACE_BRK | \
+	 ALLOCSNOOP_TRACE_FAULT)
 
 static u64 now__ns(void)
 {
@@ -71,6 +76,18 @@ static int opts__check(const struct allocsnoop_opts *o)
 		return err__fail(-EINVAL, "an age needs live: without it no block is followed");
 	if (o->event && !o->live)
 		return err__fail(-EINVAL, "events need live: without it no block is followed");
+	if (o->trace & ~TRACE_ALL)
+		return err__fail(-EINVAL, "trace %#x: unknown kinds of events", o->trace);
+	if (o->live && o->trace & ALLOCSNOOP_TRACE_FAULT)
+		return err__fail(-EINVAL, "live can't follow faults: pages go one by one, by many "
+					  "ways that no stack tells of");
+	if (o->live && (o->trace & ALLOCSNOOP_TRACE_MALLOC || o->probe_cnt) &&
+	    o->trace & ~ALLOCSNOOP_TRACE_MALLOC)
+		return err__fail(-EINVAL,
+				 "live follows blocks or mappings, not both: blocks lie in "
+				 "mappings");
+	if (o->event && o->trace & ~ALLOCSNOOP_TRACE_MALLOC)
+		return err__fail(-EINVAL, "events are of malloc's blocks only");
 	if (o->max_live > BLOCKS_MAX)
 		return err__fail(-EINVAL, "max live %llu: at most %u blocks",
 				 (unsigned long long)o->max_live, BLOCKS_MAX);
@@ -103,7 +120,7 @@ static int session__take_probes(struct session *s, const struct allocsnoop_opts 
 	for (size_t i = 0; i < o->probe_cnt && !err; i++)
 		err = probe_set__add(&s->probes, o->probes[i]);
 	probe_set__finish(&s->probes);
-	s->probes.only = o->probe_cnt && !o->malloc_too;
+	s->probes.only = o->probe_cnt && !(o->trace & ALLOCSNOOP_TRACE_MALLOC);
 	return err;
 }
 
@@ -117,6 +134,9 @@ static int session__take_opts(struct session *s, const struct allocsnoop_opts *o
 	s->event_arg = o->event_arg;
 	s->every = !o->pid_cnt && !o->argv;
 	s->follow = o->follow;
+	s->trace = o->trace ? o->trace : ALLOCSNOOP_TRACE_MALLOC;
+	if (o->probe_cnt) /* they are placed and counted as malloc is */
+		s->trace |= ALLOCSNOOP_TRACE_MALLOC;
 	s->live = o->live;
 	s->older_ns = o->older_ns;
 	s->old_ns = o->old_ns;
@@ -130,6 +150,7 @@ static int session__take_opts(struct session *s, const struct allocsnoop_opts *o
 	}
 	if (!err)
 		err = session__take_probes(s, o);
+	s->ranges.max = o->max_live ? o->max_live : BLOCKS_DEFAULT;
 	s->sample_rate = o->sample_rate ? o->sample_rate : 1;
 	s->sample_bytes = o->sample_bytes;
 	if (o->sample_bytes)
@@ -214,6 +235,11 @@ static int session__event(void *ctx, void *data, size_t size)
 			break;
 		session__tell(s, data);
 		return --s->events_left ? 0 : -EAGAIN;
+	case AS_EVENT_RANGE:
+		if (size < sizeof(struct as_range_event))
+			break;
+		ranges__event(&s->ranges, data);
+		return --s->events_left ? 0 : -EAGAIN;
 	}
 	return 0;
 }
@@ -242,17 +268,19 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		.max_depth = o->max_depth ? o->max_depth : DEPTH_DEFAULT,
 		.sampler = &s->sampler,
 		.live = o->live,
-		.max_live = o->max_live ? o->max_live : BLOCKS_DEFAULT,
+		.max_live = !(s->trace & ALLOCSNOOP_TRACE_MALLOC) ? BLOCKS_NONE
+			    : o->max_live			  ? o->max_live
+								  : BLOCKS_DEFAULT,
 		.events = o->event != NULL,
 		.filter = &s->filter,
 		.layers = o->probe_cnt != 0,
+		.trace = s->trace,
 	};
 	int err = kernel__open(&s->kernel, &k);
 
 	if (!err)
 		err = files__init(&s->files, &s->kernel,
-				  o->max_table_memory ? o->max_table_memory : TABLE_BYTES_DEFAULT,
-				  o->live);
+				  o->max_table_memory ? o->max_table_memory : TABLE_BYTES_DEFAULT);
 	s->files.probes = o->probe_cnt ? &s->probes : NULL;
 	if (!err)
 		err = closer__new(&s->closer);
@@ -311,6 +339,8 @@ int session__start(struct session *s)
 	err = kernel__watch_maps(&s->kernel);
 	if (!err && s->follow)
 		err = kernel__watch_children(&s->kernel);
+	if (!err)
+		err = growth__attach(&s->kernel);
 	if (err)
 		return err;
 	s->started = true;
@@ -347,7 +377,9 @@ static void session__check_slow(struct session *s)
 	u64 now = now__ns(), hits, lost, cpu;
 	double times;
 
-	if (s->slow_told || s->every || s->follow || now - s->slow_checked_ns < SLOW_CHECK_NS)
+	/* What growth costs isn't worth a word. */
+	if (s->slow_told || s->every || s->follow || !(s->trace & ALLOCSNOOP_TRACE_MALLOC) ||
+	    now - s->slow_checked_ns < SLOW_CHECK_NS)
 		return;
 	s->slow_checked_ns = now;
 	kernel__counts(&s->kernel, &c);
@@ -488,6 +520,7 @@ void session__close(struct session *s)
 	ring_buffer__free(s->ring);
 	record__fini(&s->record);
 	copies__fini(&s->copies);
+	ranges__fini(&s->ranges);
 	files__fini(&s->files);
 	filter__fini(&s->filter);
 	cgroups__fini(&s->cgroups);
@@ -556,5 +589,6 @@ void session__losses(struct session *s, u64 losses[LOSS_CNT])
 	losses[LOSS_FILE_32BIT] += s->files.file_32bit_cnt;
 	losses[LOSS_TABLE_MEMORY] += s->files.tables.over_cnt;
 	losses[LOSS_RANGES_CUT] += s->files.ranges_cut_cnt;
-	losses[LOSS_MEMORY] += s->record.dropped;
+	losses[LOSS_MEMORY] += s->record.dropped + s->ranges.dropped;
+	losses[AS_LOSS_BLOCKS_FULL] += s->ranges.full_cnt;
 }

@@ -17,6 +17,7 @@
 #include "trace/kernel.h"
 #include "trace/live.h"
 #include "trace/loss.h"
+#include "trace/ranges.h"
 #include "trace/record.h"
 #include "trace/sampler.h"
 
@@ -48,6 +49,7 @@ struct session {
 	struct files files;
 	struct record record;
 	struct copies copies;
+	struct ranges ranges; /* --live of growth */
 	struct closer *closer;
 	struct ring_buffer *ring;
 	struct launch *launch;
@@ -58,6 +60,7 @@ struct session {
 	char **argv;	    /* COMMAND, copied */
 	char *user;
 	struct probe_set probes;
+	u32 trace; /* ALLOCSNOOP_TRACE_* */
 	bool live; /* --live */
 	u64 older_ns;
 	u64 old_ns;

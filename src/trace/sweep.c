@@ -61,6 +61,24 @@ static void sweep__block(void *arg, const struct as_block *b, const struct block
 	__atomic_sub_fetch(&k->heaps[heap].live_bytes, b->size, __ATOMIC_RELAXED);
 }
 
+/* The same for mappings. */
+static void sweep__ranges(struct session *s)
+{
+	struct ranges *r = &s->ranges;
+	struct over over;
+	u64 proc, val;
+
+	if (r->cnt < r->max / SWEEP_SHARE + 1)
+		return;
+	if (!over__init(&over, s)) {
+		for (size_t i = 0; map__next(&s->record.procs, &i, &proc, &val);) {
+			if (over__has(&over, (const struct recorded_proc *)(uintptr_t)val))
+				ranges__forget(r, proc);
+		}
+	}
+	over__fini(&over);
+}
+
 void session__sweep(struct session *s)
 {
 	struct sweep w = { .s = s, .heap_cnt = kernel__heap_cnt(&s->kernel) };
@@ -68,6 +86,7 @@ void session__sweep(struct session *s)
 	struct over over;
 	int err;
 
+	sweep__ranges(s);
 	if (sweep__all(&w) < least)
 		return;
 	CLEANUP(free__p) bool *by_heap = calloc(w.heap_cnt, sizeof(*by_heap));

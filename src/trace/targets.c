@@ -234,7 +234,7 @@ void targets__look(struct session *s, pid_t pid,
 
 static void file__tell_no_allocator(struct session *s, struct traced_file *f)
 {
-	if (!f || f->told || s->probes.only)
+	if (!f || f->told || s->probes.only || !s->files.probed)
 		return;
 	f->told = true;
 	session__log(s, ALLOCSNOOP_WARN, "no allocator symbols in '%s'%s", f->path,
@@ -365,6 +365,12 @@ static int probes__fail(const struct session *s)
 	return err;
 }
 
+/* Then a target without an allocator is none. */
+static bool probes__alone(const struct session *s)
+{
+	return s->trace == ALLOCSNOOP_TRACE_MALLOC;
+}
+
 int targets__attach_pids(struct session *s)
 {
 	bool allocator = false;
@@ -372,7 +378,7 @@ int targets__attach_pids(struct session *s)
 
 	for (size_t i = 0; i < s->pids.cnt && !err; i++)
 		err = pid__attach(s, s->pids.v[i], &allocator);
-	if (err || allocator)
+	if (err || allocator || !probes__alone(s))
 		return err;
 	if (s->probes.only)
 		return probes__fail(s);
@@ -387,6 +393,8 @@ int targets__attach_every(struct session *s)
 	struct scan scan;
 	int err = targets__scan(s, 0, &scan);
 
+	if (!probes__alone(s))
+		return 0;
 	if (err && !s->files.site_cnt)
 		return err__fail(err, "cannot look at the processes' mappings: %s", strerror(-err));
 	if (!s->files.site_cnt && !s->probes.only)

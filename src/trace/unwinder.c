@@ -92,7 +92,7 @@ static u64 trampoline__caller(u64 at)
 }
 
 struct pt_regs { /* of a hit: these walks are past that */
-	u64 di, si, dx, cx, r8, r9, ax, flags;
+	u64 di, si, dx, cx, r8, r9, r10, ax, orig_ax, flags;
 };
 
 #include "regs.bpf.h"

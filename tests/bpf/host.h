@@ -59,6 +59,7 @@ struct host {
 	__u64 seq_size;
 	enum { MTIME_SEC, MTIME_OLD, MTIME_HIDDEN } mtime;
 	bool no_lock_seq;      /* kernels before 6.13 */
+	bool no_percpu_rss;    /* kernels before 6.2 */
 	bool no_trampoline;    /* kernels that keep its address elsewhere */
 	void (*preempt)(void); /* called in every helper: something else may happen there */
 };
@@ -95,12 +96,15 @@ static inline void host__preempt(void)
 #define HOST_READ1(p, a)	     ((p)->a)
 #define HOST_READ2(p, a, b)	     ((p)->a->b)
 #define BPF_CORE_READ(p, ...)	     HOST_PICK(__VA_ARGS__, HOST_READ2, HOST_READ1)(p, __VA_ARGS__)
-#define bpf_core_field_exists(field) host__has(#field)
+#define bpf_core_field_exists(field) ((void)sizeof(field), host__has(#field))
+#define bpf_core_field_offset(field) 0
 
 static inline bool host__has(const char *field)
 {
 	if (strstr(field, "mm_lock_seq"))
 		return !host.no_lock_seq;
+	if (strstr(field, "rss_stat"))
+		return !host.no_percpu_rss;
 	if (strstr(field, "uprobes_state") || strstr(field, "area->vaddr"))
 		return !host.no_trampoline;
 	if (strstr(field, "cgroups"))
@@ -325,6 +329,9 @@ static inline void host__add_maps(void)
 	HOST_MAP(live_row_at);
 	HOST_MAP(heaps);
 	HOST_MAP(heap_at);
+	HOST_MAP(breaks);
+	HOST_MAP(rss);
+	HOST_MAP(percpu);
 	HOST_MAP(rules);
 	HOST_MAP(rule_cache);
 	HOST_MAP_OF_MAPS(tally);
@@ -380,6 +387,8 @@ static inline void host__reset(void)
 	as_copies_max = host.ring_size / 2;
 	as_live = as_events = as_live_exact = as_seccomp_unsafe = as_layers = 0;
 	as_bucket_mask = 0;
+	as_rss_batch = 32;
+	host_map__of(&rss)->max = 1024;
 	as_live_row_max = live_row_cnt = AS_CLASS_CNT;
 	as_heap_max = heap_cnt = 1;
 	table_epoch = jumpers_full = copies_sent = copies_done = 0;

@@ -54,6 +54,13 @@ struct seqcount {
 	unsigned int sequence;
 };
 
+struct percpu_counter {
+	long long count;
+	int *counters;
+};
+
+#define MM_ANONPAGES 1
+
 struct xol_area {
 	unsigned long vaddr;
 };
@@ -66,9 +73,21 @@ struct mm_struct {
 	struct file *exe_file;
 	unsigned int lock_seq;
 	unsigned long start_code;
+	unsigned long brk;
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
+	struct percpu_counter rss_stat[MM_ANONPAGES + 1];
 };
+
+struct mm_struct___percpu {
+	struct file *before;
+	unsigned int seq;
+	unsigned long code[3];
+	struct uprobes_state uprobes_state;
+	struct percpu_counter rss_stat[MM_ANONPAGES + 1];
+} HOST_SHAPE;
+
+_Static_assert(sizeof(struct mm_struct___percpu) == sizeof(struct mm_struct), "the same shape");
 
 struct mm_struct___seq {
 	struct file *before;
@@ -146,6 +165,12 @@ struct bpf_iter__task_vma {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 	struct vm_area_struct *vma;
+};
+
+struct syscall_enter {
+	unsigned long common;
+	long nr;
+	unsigned long args[6];
 };
 
 struct syscall_exit {

@@ -86,6 +86,9 @@ done
 usage "--value peak-bytes: not together with sampling" '' -l --value peak-bytes --sample-rate 0.5
 usage "--value peak-bytes: not together with sampling" '' -l --value peak-bytes --sample-bytes 1K
 usage "--live: means nothing to 'list'" '' list -l
+usage "--live: not together with --event fault" '' -l -e mmap,fault
+usage "--live: --event malloc, or mmap and brk" '' -l -e malloc,brk
+usage "--event 'page': unknown" 'one of: malloc' -e mmap,page
 usage "--sample-rate: not together with --sample-bytes" '' --sample-rate 0.5 --sample-bytes 1K
 usage "--top: means nothing to --format json" '' -t 5 -f json
 usage "--duration: means nothing to 'list'" '' list -d 5
@@ -97,7 +100,7 @@ usage "--format folded: 'doctor' has no such format" 'text or json' doctor -f fo
 
 # Known, but not there yet: none of them may silently do nothing.
 for option in '--focus x' '--ignore x' '--hide x' \
-	--lines --no-inlines '--max-overhead 5' '--max-overhead 0.5%' '-e mmap' '-e malloc,brk' '-e fault' \
+	--lines --no-inlines '--max-overhead 5' '--max-overhead 0.5%' \
 	'--by thread' '--by type' '-f pprof' '-f html' '-o x.html' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' top; do
 	# Words of one option, split on purpose.
 	usage 'not yet in this version' '' $option -d 1s

@@ -51,3 +51,7 @@ def unsound:
 		"a stack without frames"),
 	 complain(any(.stacks[].frames[].function; test("^(0x)?[0-9a-f]{6,}$"));
 		"a bare address for a name"));
+
+# Growth: frame 1 is libc's function where a system call grew. "FUNCTION COUNT BYTES" of whoever called it.
+def grower: callers[if .allocator == "fault" then 0 else 1 end] // "";
+def growers($what): [.stacks[] | . + { s: grower }] | group_by(.s)[] | "\(.[0].s) \(sums($what))";

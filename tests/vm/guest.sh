@@ -37,10 +37,10 @@ wait_for() { # FILE WORD: at most 60 s
 	done
 }
 
-by_command() { # NAME WORKLOAD [OPTION]
+by_command() { # NAME WORKLOAD [OPTIONS [ARGUMENTS]]
 	status=0
 	# shellcheck disable=SC2086
-	allocsnoop -f json -o "$1.json" ${3:-} -- "/t/$2" </dev/null >"$1.out" 2>"$1.err" || status=$?
+	allocsnoop -f json -o "$1.json" ${3:-} -- "/t/$2" ${4:-} </dev/null >"$1.out" 2>"$1.err" || status=$?
 	finished "$1" "$status" 0
 }
 
@@ -125,6 +125,9 @@ pool="$pool --probe own_pool:pool_node(size=48)"
 by_command pool own_pool "$pool"
 by_command pool_live own_pool "-l -e malloc $pool"
 by_command exceptions bad_allocs_static -l
+by_command growth growth "-e mmap,brk"
+by_command growth_live growth "-l -e mmap,brk"
+by_command growth_fault growth "-e fault" "touch 128"
 if /t/events /t/api_matrix >events.out 2>events.err; then
 	ok events
 else

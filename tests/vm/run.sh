@@ -12,7 +12,7 @@ VM=$BUILD/vm
 ROOT=$TMP/root
 LOG=$VM/serial.log
 LIMIT=${VM_TIMEOUT:-180} # seconds; half a minute is needed where nothing else runs
-WORKLOADS=(own_pool api_matrix threads8 launch_tree launch_threads)
+WORKLOADS=(own_pool api_matrix growth threads8 launch_tree launch_threads)
 failures=0
 mkdir -p "$VM"
 
@@ -157,6 +157,31 @@ judge_exceptions() { # PROFILE TRUTH
 	losses_are_zero "$1"
 }
 
+# Each growth's books; the workload's functions are one frame above libc's.
+judge_growth() { # PROFILE TRUTH WHAT WORD
+	local what=$3 word=$4
+	sound "$1"
+	losses_are_zero "$1"
+	is_same "growth ($what)" "$(ask "$1" 'growers($what)' --arg what "$what" | grep -E '^(g_|sbrk)' | sort)" \
+		"$(sed -n "s/^$word //p" "$2" | sort)"
+}
+
+judge_growth_live() {
+	judge_growth "$1" "$2" alloc expect
+	judge_growth "$1" "$2" live live
+}
+
+# Before 6.2 pages come in batches, so nearly.
+judge_fault() { # PROFILE TRUTH
+	local is rss
+	sound "$1"
+	losses_are_zero "$1"
+	is=$(site_sum "$1" touch_pages)
+	rss=$(sed -n 's/^rss_anon //p' "$2")
+	[ $((${is#* } * 100)) -ge $((rss * 98)) ] && [ $((${is#* } * 100)) -le $((rss * 102)) ] ||
+		fail "touch_pages: $is, and RssAnon has grown by $rss"
+}
+
 guest_said() {
 	local word name why
 	while read -r _ word name why; do
@@ -181,5 +206,8 @@ judge follow judge_matrix "$TMP/files/follow.json" "$TMP/files/follow.out"
 judge cgroup judge_matrix "$TMP/files/cgroup.json" "$TMP/files/cgroup.out"
 judge pool judge_pool "$TMP/files/pool.json" "$TMP/files/pool.out"
 judge pool-live judge_pool "$TMP/files/pool_live.json" "$TMP/files/pool_live.out" live
+judge growth judge_growth "$TMP/files/growth.json" "$TMP/files/growth.out" alloc expect
+judge growth-live judge_growth_live "$TMP/files/growth_live.json" "$TMP/files/growth_live.out"
+judge growth-fault judge_fault "$TMP/files/growth_fault.json" "$TMP/files/growth_fault.out"
 judge threads8 judge_threads "$TMP/files/threads8.json"
 [ "$failures" = 0 ] || fail "$failures checks failed; the guest's console is in $LOG"
