@@ -30,7 +30,6 @@ enum opt_kind {
 	OPT_KIND_MAX
 };
 
-
 enum verb {
 	VERB_RECORD = 1, /* no word: trace */
 	VERB_LIST = 2,
