@@ -52,14 +52,14 @@ static inline __u64 as_of_layer(__u64 hash, __u64 layer)
 #define AS_ROUND_MAX 8192
 
 /*
- * Growth of the address space or of memory in use: sites without a place, numbered above all
+ * Growth of the address space or of memory in use: sites without a place, numbered (in 29 bits) above all
  * others. Frame 0 of their stacks has no file, and the number for its offset.
  */
-#define AS_GROWTH_MMAP	    0xffffff01u /* anonymous mappings */
-#define AS_GROWTH_MMAP_FILE 0xffffff02u
-#define AS_GROWTH_MREMAP    0xffffff03u /* what a mapping grew by */
-#define AS_GROWTH_BRK	    0xffffff04u
-#define AS_GROWTH_FAULT	    0xffffff05u /* pages of anonymous memory, in use from now on */
+#define AS_GROWTH_MMAP	    0x1fffff01u /* anonymous mappings */
+#define AS_GROWTH_MMAP_FILE 0x1fffff02u
+#define AS_GROWTH_MREMAP    0x1fffff03u /* what a mapping grew by */
+#define AS_GROWTH_BRK	    0x1fffff04u
+#define AS_GROWTH_FAULT	    0x1fffff05u /* pages of anonymous memory, in use from now on */
 
 /* Key of the set of known jumps: from << 32 | to, site numbers. */
 #define AS_JUMP(from, to) ((__u64)(from) << 32 | (to))
