@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAP_MIN_CAP 16
 
@@ -115,6 +116,13 @@ bool map__del(struct map *m, u64 key)
 	m->slots[hole].used = false;
 	m->cnt--;
 	return true;
+}
+
+void map__clear(struct map *m)
+{
+	if (m->cap)
+		memset(m->slots, 0, m->cap * sizeof(*m->slots));
+	m->cnt = 0;
 }
 
 void map__free(struct map *m)

@@ -29,6 +29,10 @@ bool map__get(const struct map *m, u64 key, u64 *val);
 /* True when the key was there. */
 bool map__del(struct map *m, u64 key);
 
+/* Empties it; the room stays, so as many entries as there were can be put again without a failure.
+ */
+void map__clear(struct map *m);
+
 void map__free(struct map *m);
 
 /* Iterates: for (size_t i = 0; map__next(m, &i, &key, &val);) */
