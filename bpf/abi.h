@@ -383,7 +383,8 @@ struct as_rss {
 #define AS_LOSS_NOT_FOLLOWED	   15
 #define AS_LOSS_BREAK_UNKNOWN	   16
 #define AS_LOSS_RANGE_RING_FULL	   17
-#define AS_LOSS_CNT		   18
+#define AS_LOSS_HEAPS_FULL	   18
+#define AS_LOSS_CNT		   19
 
 /* ---- events in the ring buffer ---- */
 
@@ -394,6 +395,7 @@ struct as_rss {
 #define AS_EVENT_COPY  5
 #define AS_EVENT_BLOCK 6
 #define AS_EVENT_RANGE 7
+#define AS_EVENT_OVER  8
 
 struct as_stack_event {
 	__u32 type;
@@ -415,6 +417,16 @@ struct as_proc_event {
 	__u64 exe_file; /* file hash, 0 unknown */
 	char comm[16];	/* of the group leader */
 	__u64 cgroup;	/* id in the unified hierarchy, 0 unknown */
+};
+
+/* An announced process image has come to its end: nothing is counted for it from now on. */
+#define AS_OVER_ENDED	 1 /* the process has exited */
+#define AS_OVER_REPLACED 2 /* it has executed another program */
+
+struct as_over_event {
+	__u32 type;
+	__u32 how; /* AS_OVER_* */
+	__u64 proc;
 };
 
 /* An executable mapping: from the iterator (one for each), or when a target maps a file not yet

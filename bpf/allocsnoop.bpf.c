@@ -231,6 +231,21 @@ int allocsnoop_grow_rss(__u64 *ctx)
 	return 0;
 }
 
+/* A thread of any process ends. */
+SEC("raw_tp/sched_process_exit")
+int allocsnoop_ended(void *ctx)
+{
+	thread__ended();
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exec")
+int allocsnoop_replaced(void *ctx)
+{
+	image__replaced();
+	return 0;
+}
+
 /* Every executable file mapping of the asked-for tasks, as struct as_map_event. */
 SEC("iter/task_vma")
 int allocsnoop_maps(struct bpf_iter__task_vma *ctx)

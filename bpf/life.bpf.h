@@ -4,11 +4,16 @@
 #define ALLOCSNOOP_LIFE_BPF_H
 
 /* Names one process image for good: PID re-use and exec make another. Never 0. */
-static __always_inline __u64 proc__id(struct task_struct *task)
+static __always_inline __u64 proc__image(struct task_struct *task, __u64 exec_id)
 {
 	__u64 h = hash__mix(hash__mix(0, task->tgid), task->group_leader->start_boottime);
 
-	return hash__mix(h, task->self_exec_id) | 1;
+	return hash__mix(h, exec_id) | 1;
+}
+
+static __always_inline __u64 proc__id(struct task_struct *task)
+{
+	return proc__image(task, task->self_exec_id);
 }
 
 /*
@@ -81,6 +86,40 @@ static __always_inline void slot__enter(struct as_slot *s, struct task_struct *t
 	}
 	mapping__renew(s, task, proc);
 	s->window.words = 0;
+}
+
+/*
+ * The image is over. What it has counted may still wait in slots, but user space asks for that
+ * before it takes an image's rows to be all there are. Where this event finds no room user space
+ * notices by itself, later.
+ */
+static __always_inline void proc__over(__u64 proc, __u32 how)
+{
+	struct as_over_event ev = { .type = AS_EVENT_OVER, .how = how, .proc = proc };
+
+	if (!bpf_map_lookup_elem(&announced, &proc))
+		return;
+	if (!bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_NO_WAKEUP))
+		bpf_map_delete_elem(&announced, &proc);
+}
+
+/* The current thread ends; its process does when no other is left. */
+static __always_inline void thread__ended(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 tid = task->pid;
+
+	bpf_map_delete_elem(&stops, &tid); /* it was killed before it stopped */
+	if (!task->signal->live.counter)
+		proc__over(proc__id(task), AS_OVER_ENDED);
+}
+
+/* The current process has executed a program; the image before it had the number before. */
+static __always_inline void image__replaced(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	proc__over(proc__image(task, task->self_exec_id - 1), AS_OVER_REPLACED);
 }
 
 /* vma: from a probe's register, so read by helper. False when it isn't an executable file mapping.

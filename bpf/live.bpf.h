@@ -10,6 +10,7 @@
 /* Elements in use of `live_rows` and `heaps`; the first ones are everybody's who finds no other. */
 __u64 live_row_cnt = AS_CLASS_CNT;
 __u64 heap_cnt = 1;
+__u64 rows_reused, heaps_reused; /* taken from what was given back */
 
 /* floor(log2(ns)), at most AS_LIFE_CLASSES - 1. */
 static __always_inline __u32 life__class(__u64 ns)
@@ -27,27 +28,56 @@ static __always_inline __u32 life__class(__u64 ns)
 
 /* ---- rows ---- */
 
+/* An unused element of `heaps`: one that never was, else one that was given back; 0: none. */
+static __always_inline __u32 heap__unused(void)
+{
+	__u64 next = heap_cnt < as_heap_max ? __sync_fetch_and_add(&heap_cnt, 1) : as_heap_max;
+	__u32 at = next;
+
+	if (next < as_heap_max)
+		return at;
+	if (bpf_map_pop_elem(&free_heaps, &at))
+		return 0;
+	__sync_fetch_and_add(&heaps_reused, 1);
+	return at;
+}
+
 __noinline __u32 heap__of(__u64 proc)
 {
 	__u32 *known = bpf_map_lookup_elem(&heap_at, &proc), at;
 	struct as_heap *h;
-	__u64 next;
 
 	if (known)
 		return *known;
-	next = __sync_fetch_and_add(&heap_cnt, 1);
-	if (next >= as_heap_max)
+	at = heap__unused();
+	h = at ? bpf_map_lookup_elem(&heaps, &at) : NULL;
+	if (!h) {
+		loss__count(AS_LOSS_HEAPS_FULL);
 		return 0;
-	at = next;
-	h = bpf_map_lookup_elem(&heaps, &at);
-	if (!h)
-		return 0;
+	}
 	if (!bpf_map_update_elem(&heap_at, &proc, &at, BPF_NOEXIST)) {
 		h->proc = proc;
 		return at;
 	}
-	known = bpf_map_lookup_elem(&heap_at, &proc); /* another thread was first */
+	bpf_map_push_elem(&free_heaps, &at, 0); /* another thread was first */
+	__sync_fetch_and_add(&heaps_reused, -1);
+	known = bpf_map_lookup_elem(&heap_at, &proc);
 	return known ? *known : 0;
+}
+
+/* The same for `live_rows`. */
+static __always_inline __u32 row__unused(void)
+{
+	__u64 next = live_row_cnt < as_live_row_max ? __sync_fetch_and_add(&live_row_cnt, 1)
+						    : as_live_row_max;
+	__u32 at = next;
+
+	if (next < as_live_row_max)
+		return at;
+	if (bpf_map_pop_elem(&free_rows, &at))
+		return 0;
+	__sync_fetch_and_add(&rows_reused, 1);
+	return at;
 }
 
 /* The row of a key, made when it's new. That of its size class when there is no room. */
@@ -56,7 +86,6 @@ __noinline __u32 row__of(const struct as_tally_key *asked)
 	struct as_tally_key key;
 	struct as_live_row *r;
 	__u32 *known, at;
-	__u64 next;
 
 	if (!asked)
 		return 0;
@@ -64,10 +93,8 @@ __noinline __u32 row__of(const struct as_tally_key *asked)
 	known = bpf_map_lookup_elem(&live_row_at, &key);
 	if (known)
 		return *known;
-	next = live_row_cnt < as_live_row_max ? __sync_fetch_and_add(&live_row_cnt, 1)
-					      : as_live_row_max;
-	at = next;
-	r = next < as_live_row_max ? bpf_map_lookup_elem(&live_rows, &at) : NULL;
+	at = row__unused();
+	r = at ? bpf_map_lookup_elem(&live_rows, &at) : NULL;
 	if (!r) {
 		loss__count(AS_LOSS_ROWS_FULL);
 		return key.size_class & (AS_CLASS_CNT - 1);
@@ -77,6 +104,9 @@ __noinline __u32 row__of(const struct as_tally_key *asked)
 	if (!bpf_map_update_elem(&live_row_at, &key, &at, BPF_NOEXIST))
 		return at;
 	__builtin_memset(&r->key, 0, sizeof(r->key)); /* another thread was first: unused */
+	r->heap = 0;
+	bpf_map_push_elem(&free_rows, &at, 0);
+	__sync_fetch_and_add(&rows_reused, -1);
 	known = bpf_map_lookup_elem(&live_row_at, &key);
 	return known ? *known : key.size_class & (AS_CLASS_CNT - 1);
 }

@@ -87,10 +87,12 @@ struct {
 	__type(value, __u32);
 } jumps SEC(".maps");
 
-/* Places (see jumper__key) from which a function that may jump on was called. */
+/*
+ * Places (see jumper__key) from which a function that may jump on was called. What falls out was of
+ * a process that has ended, or comes again before the jump that it is asked for.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
 	__type(key, __u64);
 	__type(value, __u32);
@@ -309,6 +311,18 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } percpu SEC(".maps");
+/* Elements of `live_rows` and `heaps` that user space has given back: of images that are over. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32);
+} free_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32);
+} free_heaps SEC(".maps");
 
 /* ---- unwind tables ---- */
 

@@ -134,7 +134,7 @@ typedef struct {
 } atomic_t;
 
 struct signal_struct {
-	atomic_t live;
+	atomic_t live; /* threads that have not begun to exit */
 };
 
 struct task_struct {

@@ -33,8 +33,9 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 	[AS_LOSS_MISSED_FREE] = { "missed_free",
 				  "blocks whose address was handed out again though no free was "
 				  "seen: counted as freed then" },
-	[AS_LOSS_ROWS_FULL] = { "rows_full", "allocations without a row of their own, as there "
-					     "were too many stacks: counted as [lost]" },
+	[AS_LOSS_ROWS_FULL] = { "rows_full",
+				"allocations without a row of their own, as there "
+				"were more stacks than --max-rows: counted as [lost]" },
 	[AS_LOSS_OPEN_CALLS] = { "open_calls",
 				 "allocation calls whose return was not recognized: their blocks "
 				 "are not followed" },
@@ -52,6 +53,9 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 	[AS_LOSS_RANGE_RING_FULL] = { "range_ring_full",
 				      "mappings or unmappings not followed: the buffer was full; "
 				      "what is called live may be gone" },
+	[AS_LOSS_HEAPS_FULL] = { "heaps_full",
+				 "stacks and frees of processes beyond those whose peak can be "
+				 "followed at once: they have none" },
 	[LOSS_LATE_ATTACH] = { "late_attach", "files with an allocator that were probed after "
 					      "their process could use them" },
 	[LOSS_ATTACH_FAILED] = { "attach_failed", "probes that could not be placed" },
@@ -65,6 +69,11 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 			      "32-bit files mapped: the processes that run them are not traced" },
 	[LOSS_TABLE_MEMORY] = { "table_memory", "files without unwind rows, as --max-table-memory "
 						"was reached: stacks may end at them" },
+	[LOSS_STACKS_AGED] = { "stacks_aged",
+			       "stacks given up, as --max-memory was reached and they "
+			       "were not hit for longest: counted as [aged out]" },
+	[LOSS_NAMES_MERGED] = { "names_merged", "ended processes counted under [other], as there "
+						"were too many names" },
 	[LOSS_RANGES_CUT] = { "ranges_cut", "files whose allocator is too scattered: its calls to "
 					    "itself may be counted" },
 };

@@ -320,7 +320,7 @@ static void jumpers_full__test(void)
 	u64 epoch;
 
 	scene__init();
-	host_map__of(&jumpers)->max = 0;
+	host_map__of(&jumpers)->fail = -ENOMEM;
 	for (u32 i = 0; i < 3; i++) {
 		call(REALLOC, 0, 50, 0);
 		CHECK(jumpers_full);

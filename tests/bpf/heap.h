@@ -53,7 +53,8 @@ static inline void scene__init(u32 buckets_cnt)
 	stage__set_word(SP, RA);
 	as_live = as_live_exact = 1;
 	as_live_row_max = host_map__of(&live_rows)->max = 1024;
-	host_map__of(&live_row_at)->max = 1024;
+	host_map__of(&live_row_at)->max = host_map__of(&free_rows)->max = 1024;
+	host_map__of(&free_heaps)->max = 16;
 	as_heap_max = host_map__of(&heaps)->max = host_map__of(&heap_at)->max = 16;
 	host_map__of(&buckets)->max = buckets_cnt;
 	host_map__of(&spilled)->max = buckets_cnt;

@@ -132,6 +132,19 @@ static inline long bpf_map_delete_elem(void *map, const void *key)
 	return host_map__remove(host_map__of(map), key);
 }
 
+static inline long bpf_map_pop_elem(void *map, void *value)
+{
+	host__preempt();
+	return host_map__pop(host_map__of(map), value);
+}
+
+static inline long bpf_map_push_elem(void *map, const void *value, __u64 flags)
+{
+	(void)flags;
+	host__preempt();
+	return host_map__push(host_map__of(map), value);
+}
+
 static inline void *bpf_task_storage_get(void *map, struct task_struct *task, const void *value,
 					 __u64 flags)
 {
@@ -332,6 +345,8 @@ static inline void host__add_maps(void)
 	HOST_MAP(breaks);
 	HOST_MAP(rss);
 	HOST_MAP(percpu);
+	HOST_QUEUE(free_rows);
+	HOST_QUEUE(free_heaps);
 	HOST_MAP(rules);
 	HOST_MAP(rule_cache);
 	HOST_MAP_OF_MAPS(tally);
@@ -391,6 +406,7 @@ static inline void host__reset(void)
 	host_map__of(&rss)->max = 1024;
 	as_live_row_max = live_row_cnt = AS_CLASS_CNT;
 	as_heap_max = heap_cnt = 1;
+	rows_reused = heaps_reused = 0;
 	table_epoch = jumpers_full = copies_sent = copies_done = 0;
 	counting = 1;
 	host__set_tally(&tally_a);

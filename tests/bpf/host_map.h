@@ -85,6 +85,10 @@ static inline struct host_map *host_map__add(void *handle, const char *name, __u
 	host_map__add(&(m), #m, HOST_NUM((m).type), sizeof(*(m).key), sizeof(void *), \
 		      HOST_NUM((m).max_entries))
 
+#define HOST_QUEUE(m)                                                      \
+	host_map__add(&(m), #m, HOST_NUM((m).type), 0, sizeof(*(m).value), \
+		      HOST_NUM((m).max_entries))
+
 static inline struct host_node **host_map__place(struct host_map *m, const void *key)
 {
 	__u64 h = 0xcbf29ce484222325ull; /* FNV-1a */
@@ -201,6 +205,39 @@ static inline int host_map__update(struct host_map *m, const void *key, const vo
 	return 0;
 }
 
+/* A queue: one bucket's list, the first in first. */
+static inline int host_map__push(struct host_map *m, const void *value)
+{
+	struct host_node **at, *n;
+
+	if (m->cnt >= m->max)
+		return -E2BIG;
+	if (!m->bucket)
+		m->bucket = calloc(HOST_BUCKETS, sizeof(*m->bucket));
+	for (at = &m->bucket[0]; *at;)
+		at = &(*at)->next;
+	n = calloc(1, sizeof(*n));
+	n->value = malloc(m->value_size);
+	memcpy(n->value, value, m->value_size);
+	*at = n;
+	m->cnt++;
+	return 0;
+}
+
+static inline int host_map__pop(struct host_map *m, void *value)
+{
+	struct host_node *n = m->bucket ? m->bucket[0] : NULL;
+
+	if (!n)
+		return -ENOENT;
+	memcpy(value, n->value, m->value_size);
+	m->bucket[0] = n->next;
+	free(n->value);
+	free(n);
+	m->cnt--;
+	return 0;
+}
+
 /* Walks a hash; at is 0 for the first one. NULL: that was the last. */
 static inline struct host_node *host_map__next(struct host_map *m, __u32 *at, struct host_node *n)
 {
@@ -213,6 +250,8 @@ static inline struct host_node *host_map__next(struct host_map *m, __u32 *at, st
 static inline void host_map__clear(struct host_map *m)
 {
 	for (__u32 i = 0; m->bucket && i < HOST_BUCKETS; i++) {
+		while (m->bucket[i] && m->type == BPF_MAP_TYPE_QUEUE)
+			host_map__pop(m, m->bucket[i]->value);
 		while (m->bucket[i])
 			host_map__remove(m, m->bucket[i]->key);
 	}

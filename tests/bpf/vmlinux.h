@@ -125,10 +125,12 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
 struct signal_struct {
-	struct {
-		int counter;
-	} live;
+	atomic_t live;
 };
 
 struct task_struct {
