@@ -127,6 +127,13 @@ struct allocsnoop_opts {
 	size_t probe_cnt;
 	uint32_t trace; /* ALLOCSNOOP_TRACE_*; 0: MALLOC, or only the probes where there are any.
 			 * With live either MALLOC or MMAP and BRK */
+	uint64_t max_memory; /* bytes of stacks and sums that the session keeps; 0: 256 MiB. Above
+			      * it, first all ended processes are told apart by name only, then the
+			      * stacks that weren't hit for longest are given up: their sums stay,
+			      * by process, as ALLOCSNOOP_AGED; a loss */
+	uint32_t max_rows;   /* with live: sums followed at once, of a stack, process and power of
+			      * two of sizes each; 0: 131,072. Above it, allocations are a loss:
+			      * exact sums without a stack. Those of ended processes make room */
 };
 
 /*
@@ -215,6 +222,8 @@ enum allocsnoop_end {				/* how the stack's walk ended */
 			      7, /* code without a file (JIT) and no frame pointer to follow */
 		      ALLOCSNOOP_NO_PROGRESS = 8, /* the chain turned back */
 		      ALLOCSNOOP_LOST = 9, /* the stack itself was lost; its sums are exact */
+		      ALLOCSNOOP_AGED =
+			      10, /* given up for others (max_memory); its sums are exact */
 		      ALLOCSNOOP_END_MAX
 };
 
@@ -231,7 +240,8 @@ struct allocsnoop_lifetimes {
 
 struct allocsnoop_sample {
 	uint32_t pid;	  /* 0 when the row sums several processes */
-	uint32_t pid_cnt; /* processes summed in this row */
+	uint32_t pid_cnt; /* processes summed in this row; at least: those that ended long ago
+			   * can't be told apart by several rows */
 	const char *comm;
 	const char *allocator; /* the called allocator function: "malloc" */
 	const char *type;      /* of the object; NULL unknown */
@@ -306,6 +316,8 @@ struct allocsnoop_process {
 			     * its root: in one of version 1); "" unknown */
 	const char *container; /* container (its name, or 12 digits of its id), pod or systemd
 				* service by that path; "" none */
+	uint64_t count; /* of process images: 1; more where pid is 0: those of this name that ended
+			 * long ago, whose peak is the highest of one of them */
 };
 
 struct allocsnoop_loss {

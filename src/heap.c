@@ -15,8 +15,7 @@ struct image {
 
 static int making__images(struct making *m)
 {
-	struct over over;
-	int err = over__init(&over, m->s);
+	int err = 0;
 	u64 key, val;
 
 	for (size_t i = 0; !err && map__next(&m->s->record.procs, &i, &key, &val);) {
@@ -27,10 +26,9 @@ static int making__images(struct making *m)
 			err = -ENOMEM;
 			break;
 		}
-		*image = (struct image){ .over = over__has(&over, proc) };
+		*image = (struct image){ .over = over__has(m->s, proc) };
 		err = map__put(&m->images, proc->proc, (uintptr_t)image);
 	}
-	over__fini(&over);
 	return err;
 }
 
@@ -89,25 +87,28 @@ static s64 grown(struct making *m, enum rounded what, double p, u64 now, u64 bef
 	return scaled(m, what, p, now - before);
 }
 
-static void sample__grown(struct making *m, size_t at, double p, u64 cnt, u64 bytes,
+static void sample__grown(struct making *m, const struct live_row *r, double p, u64 cnt, u64 bytes,
 			  struct allocsnoop_sample *out)
 {
-	const struct session *s = m->s;
-	struct live_before before = {};
-
-	if (!s->has_before)
+	if (!m->s->has_before)
 		return;
-	if (at < s->before.cnt)
-		before = s->before.v[at];
-	out->grown_count = grown(m, ROUND_GROWN_CNT, p, cnt, before.cnt);
-	out->grown_bytes = grown(m, ROUND_GROWN_BYTES, p, bytes, before.bytes);
+	out->grown_count = grown(m, ROUND_GROWN_CNT, p, cnt, r->before_cnt);
+	out->grown_bytes = grown(m, ROUND_GROWN_BYTES, p, bytes, r->before_bytes);
+}
+
+/* Of an image, NULL when it had none. */
+static const struct as_heap *making__heap(const struct making *m, const struct recorded_proc *proc)
+{
+	const struct as_heap *heap = proc ? live__heap(&m->live, proc->proc) : NULL;
+
+	return heap || !proc || !proc->heap.proc ? heap : &proc->heap;
 }
 
 int sample__live(struct making *m, size_t at, const struct recorded_proc *proc,
 		 struct allocsnoop_sample *out)
 {
 	const struct live_row *r = &m->live.rows.v[at];
-	const struct as_heap *heap = live__heap(&m->live, r->sums.key.proc);
+	const struct as_heap *heap = making__heap(m, proc);
 	struct image *image = proc ? making__image(m, proc->proc) : NULL;
 	u32 class = r->sums.key.size_class;
 	double p = sampler__p(&m->s->sampler, class);
@@ -134,7 +135,7 @@ int sample__live(struct making *m, size_t at, const struct recorded_proc *proc,
 		out->peak_count = r->sums.peak_cnt;
 		out->peak_bytes = r->sums.peak_bytes;
 	}
-	sample__grown(m, at, p, cnt, bytes, out);
+	sample__grown(m, r, p, cnt, bytes, out);
 	if (image) {
 		image->live_count += out->live_count;
 		image->live_bytes += out->live_bytes;
@@ -146,16 +147,10 @@ int sample__live(struct making *m, size_t at, const struct recorded_proc *proc,
 
 static void making__join_row(struct making *m, size_t to, size_t from)
 {
-	struct live_before *before = m->s->before.v;
 	struct live_row *rows = m->live.rows.v;
 
 	live_row__add(&rows[to], &rows[from]);
 	rows[from] = (struct live_row){};
-	if (from >= m->s->before.cnt)
-		return;
-	before[to].cnt += before[from].cnt;
-	before[to].bytes += before[from].bytes;
-	before[from] = (struct live_before){};
 }
 
 /* Hits whose stacks were finished later have rows of their own in the kernel: here they join the
@@ -190,7 +185,7 @@ static int making__remember(struct making *m)
 	int err = 0;
 
 	s->before.cnt = 0;
-	for (size_t i = 0; i < m->live.rows.cnt && !err; i++) {
+	for (size_t i = 0; i < m->live.kernel_row_cnt && !err; i++) {
 		const struct live_row *r = &m->live.rows.v[i];
 		const struct image *image = making__image(m, r->sums.key.proc);
 		struct live_before before;
@@ -198,25 +193,30 @@ static int making__remember(struct making *m)
 		row__live(m, r, image && image->over, &before.cnt, &before.bytes);
 		err = vec__push(&s->before, before);
 	}
+	for (size_t i = 0; i < s->record.past.cnt; i++) /* of images that are over */
+		s->record.past.v[i].before_cnt = s->record.past.v[i].before_bytes = 0;
 	s->has_before = !err;
 	return err;
 }
 
 int making__live_rows(struct making *m)
 {
-	int err = live__take(&m->live, &m->s->kernel, &m->s->ranges, m->s->older_ns, m->s->old_ns);
+	int err = live__take(&m->live, m->s);
 
 	if (!err && m->s->record.finished.cnt)
 		err = making__join_rows(m);
 	if (!err)
 		err = making__images(m);
 	m->p->info.grown = m->s->has_before;
+	if (m->live.heaps.cnt)
+		m->p->info.unknown_frees += m->live.heaps.v[0].unknown_frees;
 	for (size_t i = 0; i < m->live.rows.cnt && !err; i++) {
 		const struct as_live_row *sums = &m->live.rows.v[i].sums;
 		struct recorded_row row = {
 			.key = sums->key,
 			.cnt = sums->alloc_cnt,
 			.bytes = sums->alloc_bytes,
+			.images = m->live.rows.v[i].images,
 		};
 
 		/* A row whose calls have all failed, or are still running, says nothing. */
@@ -229,7 +229,7 @@ int making__live_rows(struct making *m)
 void process__live(struct making *m, const struct recorded_proc *proc,
 		   struct allocsnoop_process *out)
 {
-	const struct as_heap *heap = live__heap(&m->live, proc->proc);
+	const struct as_heap *heap = making__heap(m, proc);
 	const struct image *image = making__image(m, proc->proc);
 
 	if (image) {

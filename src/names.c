@@ -112,12 +112,12 @@ static int making__allocator_frame(struct making *m, const struct traced_site *s
 
 static int making__name_stack(struct making *m, const struct recorded_stack *raw,
 			      const struct traced_site *site, const char *allocator,
-			      struct stack_frames *sf)
+			      enum allocsnoop_end lost, struct stack_frames *sf)
 {
 	int err;
 
 	sf->cnt = raw ? MAX(raw->frame_cnt, 1u) : 1;
-	sf->end = raw ? (enum allocsnoop_end)raw->end : ALLOCSNOOP_LOST;
+	sf->end = raw ? (enum allocsnoop_end)raw->end : lost;
 	sf->v = arena__alloc(&m->p->arena, sf->cnt * sizeof(*sf->v));
 	if (!sf->v)
 		return -ENOMEM;
@@ -132,11 +132,12 @@ static int making__stack(struct making *m, const struct recorded_row *row,
 			 const struct stack_frames **out)
 {
 	const struct recorded_stack *raw = record__find_stack(&m->s->record, row->key.stack);
-	u64 key = raw ? raw->id : map__mix(row->key.site, 0), val;
+	bool aged = !raw && row->key.stack == STACK_AGED;
+	u64 key = raw ? raw->id : map__mix(row->key.site, aged), val;
 	struct stack_frames *sf;
 	int err;
 
-	if (!raw && row->key.stack)
+	if (!raw && !aged && row->key.stack)
 		m->unknown_stacks += row->cnt;
 	if (map__get(&m->stacks, key, &val)) {
 		*out = (void *)(uintptr_t)val;
@@ -145,7 +146,8 @@ static int making__stack(struct making *m, const struct recorded_row *row,
 	sf = arena__alloc(&m->p->arena, sizeof(*sf));
 	if (!sf)
 		return -ENOMEM;
-	err = making__name_stack(m, raw, site, allocator, sf);
+	err = making__name_stack(m, raw, site, allocator, aged ? ALLOCSNOOP_AGED : ALLOCSNOOP_LOST,
+				 sf);
 	*out = sf;
 	return err ? err : map__put(&m->stacks, key, (uintptr_t)sf);
 }
@@ -199,7 +201,7 @@ int making__row(struct making *m, const struct recorded_row *row, size_t at)
 {
 	const struct recorded_proc *proc = record__find_proc(&m->s->record, row->key.proc);
 	const struct traced_site *site = files__site(&m->s->files, row->key.site);
-	struct allocsnoop_sample out = { .pid_cnt = 1 };
+	struct allocsnoop_sample out = { .pid_cnt = MAX(row->images, 1u) };
 	const struct stack_frames *sf;
 	int err;
 
@@ -212,7 +214,7 @@ int making__row(struct making *m, const struct recorded_row *row, size_t at)
 	err = making__stack(m, row, site, out.allocator, &sf);
 	if (err)
 		return err;
-	out.stack_id = row->key.stack;
+	out.stack_id = row->key.stack == STACK_AGED ? 0 : row->key.stack;
 	out.end = sf->end;
 	out.truncated = sf->end != ALLOCSNOOP_COMPLETE;
 	out.frames = sf->v;
@@ -255,9 +257,10 @@ static int making__processes(struct making *m)
 			.pid = proc->pid,
 			.comm = proc->comm,
 			.exe = exe ? exe->path : "",
-			.exited = proc__exited(proc),
+			.exited = proc__exited(m->s, proc),
 			.cgroup = proc->cgroup,
 			.container = container,
+			.count = MAX(proc->count, 1u),
 		};
 
 		cgroup__container(proc->cgroup, container);

@@ -518,6 +518,8 @@ static int live__check(struct cli_opts *o)
 		return err__fail(-EINVAL, "--older: needs --live");
 	if (!o->live && o->max_live)
 		return err__fail(-EINVAL, "--max-live: needs --live");
+	if (!o->live && o->max_rows)
+		return err__fail(-EINVAL, "--max-rows: needs --live");
 	return value__check(o);
 }
 

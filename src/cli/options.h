@@ -95,9 +95,11 @@ struct cli_opts {
 	u64 max_size;
 	u32 max_depth;
 	u64 max_table_memory;
+	u64 max_memory;
 	int live;
 	u64 older_ns; /* 0: live is all that is live */
 	u64 max_live;
+	u64 max_rows;
 	u64 duration_ns; /* 0: until a signal comes or the targets end */
 	u64 interval_ns; /* 0: one report, at the end */
 	const char *format_name;

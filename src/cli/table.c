@@ -62,6 +62,8 @@ const struct opt_row opt_rows[] = {
 	  INTO(older_ns) },
 	{ 0, "max-live", "N", "with --live: blocks followed at once (1M)", OPT_MANY, INTO(max_live),
 	  .most = 1ull << 29, .expert = true },
+	{ 0, "max-rows", "N", "with --live: sums of stacks followed at once (128K)", OPT_MANY,
+	  INTO(max_rows), .most = 1ull << 24, .expert = true },
 	{ 0, "min-size", "SIZE", "only blocks of at least SIZE bytes", OPT_SIZE, INTO(min_size),
 	  .zero_ok = true },
 	{ 0, "max-size", "SIZE", "only blocks of at most SIZE bytes", OPT_SIZE, INTO(max_size) },
@@ -75,6 +77,8 @@ const struct opt_row opt_rows[] = {
 	  INTO(max_depth), .most = 1000, .expert = true },
 	{ 0, "max-table-memory", "SIZE", "of unwind rows in the kernel (256M)", OPT_SIZE,
 	  INTO(max_table_memory), .expert = true },
+	{ 0, "max-memory", "SIZE", "of stacks and sums that are kept (256M)", OPT_SIZE,
+	  INTO(max_memory), .expert = true },
 
 	{ .help = "When" },
 	{ 'd', "duration", "DUR", "stop after DUR: 200ms, 10s, 5m, 1h", OPT_DURATION,

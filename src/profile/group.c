@@ -334,15 +334,25 @@ static bool key__equal(const struct group_key *a, const struct group_key *b)
 
 /* ---- sums ---- */
 
+/* A sum already: which processes is unknown. Sums of one name may be of the same ones. */
+static int count_sum(struct group *g, size_t row, const struct allocsnoop_sample *s)
+{
+	u64 key = map__mix((u64)row << 32, (uintptr_t)s->comm), most = 0;
+
+	map__get(&g->pids, key, &most);
+	if (s->pid_cnt <= most)
+		return 0;
+	g->to->samples.v[row].pid_cnt += s->pid_cnt - most;
+	return map__put(&g->pids, key, s->pid_cnt);
+}
+
 static int count_pid(struct group *g, size_t row, const struct allocsnoop_sample *s)
 {
 	struct allocsnoop_sample *to = &g->to->samples.v[row];
 	u64 key = (u64)row << 32 | s->pid, seen;
 
-	if (!s->pid) { /* a sum already: its processes can't be told apart from ours */
-		to->pid_cnt += s->pid_cnt;
-		return 0;
-	}
+	if (!s->pid)
+		return count_sum(g, row, s);
 	if (map__get(&g->pids, key, &seen))
 		return 0;
 	to->pid_cnt++;

@@ -20,6 +20,7 @@ static const char *const end_names[] = {
 	[ALLOCSNOOP_ANONYMOUS] = "anonymous",
 	[ALLOCSNOOP_NO_PROGRESS] = "no-progress",
 	[ALLOCSNOOP_LOST] = "lost",
+	[ALLOCSNOOP_AGED] = "aged-out",
 };
 _Static_assert(ARRAY_SIZE(end_names) == ALLOCSNOOP_END_MAX, "every end has a name");
 

@@ -111,6 +111,8 @@ static int write_processes(struct json *j)
 		json__str(j, "comm", proc->comm);
 		json__str(j, "exe", proc->exe);
 		json__bool(j, "exited", proc->exited);
+		if (proc->count > 1 || !proc->pid)
+			json__u64(j, "count", proc->count);
 		if (j->live)
 			json_live__process(j, proc);
 		add_process(j, proc);

@@ -139,7 +139,10 @@ static void name_cell(const struct process_table *t, const struct allocsnoop_pro
 {
 	(void)t;
 	look__name(cell, *proc->comm ? proc->comm : "[unknown]");
-	str__addf(cell, " (pid %u%s)", proc->pid, proc->exited ? ", exited" : "");
+	if (proc->pid)
+		str__addf(cell, " (pid %u%s)", proc->pid, proc->exited ? ", exited" : "");
+	else
+		str__addf(cell, " (%" PRIu64 " exited)", proc->count);
 }
 
 static void container_cell(const struct process_table *t, const struct allocsnoop_process *proc,

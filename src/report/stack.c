@@ -21,6 +21,7 @@ static const char *const end_marks[ALLOCSNOOP_END_MAX] = {
 	[ALLOCSNOOP_ANONYMOUS] = "[cut: code without a file (JIT) and no frame pointer]",
 	[ALLOCSNOOP_NO_PROGRESS] = "[cut: the chain of frames turned back]",
 	[ALLOCSNOOP_LOST] = "[lost: the stack was not stored]",
+	[ALLOCSNOOP_AGED] = "[aged out: not hit for long, and --max-memory was reached]",
 };
 
 struct stack_text {

@@ -116,15 +116,19 @@ static void add_total(struct str *s, const struct allocsnoop_info *info, u64 sam
 
 static void add_processes(struct str *s, const struct allocsnoop_profile *p)
 {
-	size_t exited = 0;
+	u64 all = 0, exited = 0;
 
 	if (!p->processes.cnt)
 		return;
-	for (size_t i = 0; i < p->processes.cnt; i++)
-		exited += p->processes.v[i].exited;
-	str__addf(s, TEXT_LABEL "%zu", "processes", p->processes.cnt);
+	for (size_t i = 0; i < p->processes.cnt; i++) {
+		u64 cnt = MAX(p->processes.v[i].count, 1u);
+
+		all += cnt;
+		exited += p->processes.v[i].exited ? cnt : 0;
+	}
+	str__addf(s, TEXT_LABEL "%" PRIu64, "processes", all);
 	if (exited)
-		str__addf(s, ", %zu of them exited", exited);
+		str__addf(s, ", %" PRIu64 " of them exited", exited);
 	str__add(s, "\n");
 }
 

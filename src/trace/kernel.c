@@ -28,10 +28,9 @@
 #define RING_SIZE      (16u << 20) /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
 #define TALLY_ROWS     (128u << 10)
 #define FLUSH_PAUSE_US 1000
-#define FLUSH_TRIES    10000	    /* 10 s of pauses */
-#define LIVE_ROWS      (128u << 10) /* 41 MB */
-#define HEAPS	       (16u << 10)  /* process images */
-#define BUCKET_LOAD    4 /* blocks a bucket when --max-live is reached; then 2 % are spilled */
+#define FLUSH_TRIES    10000 /* 10 s of pauses */
+#define HEAP_SHARE     8     /* rows for each process image */
+#define BUCKET_LOAD    4     /* blocks a bucket when --max-live is reached; then 2 % are spilled */
 #define SPILL_SHARE    8
 
 /* The last thing libbpf had to say goes into our one line; its own lines are never printed. */
@@ -122,8 +121,8 @@ static void kernel__set_sizes(struct kernel *k, const struct kernel_opts *o)
 	bpf_map__set_max_entries(s->maps.tally_b, k->tally_rows);
 	if (k->live) {
 		k->max_live = o->max_live;
-		k->row_max = LIVE_ROWS;
-		k->heap_max = HEAPS;
+		k->row_max = AS_CLASS_CNT + o->max_rows;
+		k->heap_max = o->max_rows / HEAP_SHARE + 2;
 		k->bucket_cnt = pow2__above((o->max_live + BUCKET_LOAD - 1) / BUCKET_LOAD);
 		bpf_map__set_max_entries(s->maps.buckets, k->bucket_cnt);
 		bpf_map__set_max_entries(s->maps.spilled, o->max_live / SPILL_SHARE + 1);
@@ -131,6 +130,8 @@ static void kernel__set_sizes(struct kernel *k, const struct kernel_opts *o)
 		bpf_map__set_max_entries(s->maps.live_row_at, k->row_max);
 		bpf_map__set_max_entries(s->maps.heaps, k->heap_max);
 		bpf_map__set_max_entries(s->maps.heap_at, k->heap_max);
+		bpf_map__set_max_entries(s->maps.free_rows, k->row_max);
+		bpf_map__set_max_entries(s->maps.free_heaps, k->heap_max);
 	}
 	s->rodata->as_slot_mask = slots - 1;
 	s->rodata->as_cpu_mask = cpus - 1;
@@ -293,7 +294,7 @@ static void map__unview(struct bpf_map *map, const void *view)
 
 static int kernel__view_live(struct kernel *k)
 {
-	k->live_rows = map__view(k->skel->maps.live_rows, PROT_READ);
+	k->live_rows = map__view(k->skel->maps.live_rows, PROT_READ | PROT_WRITE);
 	k->heaps = map__view(k->skel->maps.heaps, PROT_READ | PROT_WRITE);
 	k->buckets = map__view(k->skel->maps.buckets, PROT_READ | PROT_WRITE);
 	if (k->live_rows && k->heaps && k->buckets)
@@ -436,6 +437,13 @@ int kernel__attach(struct kernel *k, struct links *l, const char *path,
 /* Where the kernel tells of a finished mapping. */
 static const char *const map_hooks[] = { "perf_event_mmap", "uprobe_mmap" };
 
+static int kernel__watch_ends(struct allocsnoop_bpf *s)
+{
+	s->links.allocsnoop_ended = bpf_program__attach(s->progs.allocsnoop_ended);
+	s->links.allocsnoop_replaced = bpf_program__attach(s->progs.allocsnoop_replaced);
+	return s->links.allocsnoop_ended && s->links.allocsnoop_replaced ? 0 : -errno;
+}
+
 int kernel__watch_maps(struct kernel *k)
 {
 	libbpf_print_fn_t before = libbpf_set_print(libbpf__listen);
@@ -450,6 +458,8 @@ int kernel__watch_maps(struct kernel *k)
 		s->links.allocsnoop_exec = bpf_program__attach(s->progs.allocsnoop_exec);
 	}
 	err = link ? 0 : -errno;
+	if (!err)
+		err = kernel__watch_ends(s);
 	libbpf_set_print(before);
 	s->links.allocsnoop_map = link; /* destroyed with the skeleton */
 	if (err) {
@@ -708,6 +718,7 @@ static void kernel__live_counts(const struct kernel *k, struct kernel_counts *su
 {
 	u32 cnt = kernel__live_row_cnt(k);
 
+	sum->kept += k->past_kept;
 	for (u32 i = 0; i < cnt; i++)
 		sum->kept += k->live_rows[i].alloc_cnt;
 }

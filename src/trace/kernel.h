@@ -29,6 +29,7 @@ struct kernel_opts {
 	const struct sampler *sampler;
 	bool live;
 	u32 max_live; /* blocks followed at once */
+	u32 max_rows; /* and sums of stacks */
 	bool events;  /* tell of each block */
 	const struct filter *filter;
 	bool layers;  /* there are sites of a layer above 0 */
@@ -52,13 +53,16 @@ struct kernel {
 	u32 tally_rows;	 /* room of one tally */
 	int tally_fd[2]; /* inner maps; [active] is being written */
 	int active;
-	const struct as_live_row *live_rows; /* --live: the kernel's, mapped; row_max elements */
-	struct as_heap *heaps;		     /* heap_max elements; these two may be written, too */
-	struct as_bucket *buckets;	     /* bucket_cnt elements */
-	u32 max_live;			     /* blocks */
+	struct as_live_row *live_rows; /* --live: the kernel's, mapped; row_max elements */
+	struct as_heap *heaps;	       /* heap_max elements */
+	struct as_bucket *buckets;     /* bucket_cnt elements */
+	u32 max_live;		       /* blocks */
 	u32 row_max;
 	u32 heap_max;
 	u32 bucket_cnt;
+	u64 rows_given; /* elements given back so far */
+	u64 heaps_given;
+	u64 past_kept; /* calls that were counted in them */
 };
 
 /* Else new mappings are seen by tracepoints. */
@@ -75,7 +79,7 @@ void kernel__count(struct kernel *k, bool on);
 int kernel__attach(struct kernel *k, struct links *l, const char *path,
 		   const struct probe_place *places, size_t cnt, pid_t pid);
 
-/* Hooks new executable mappings of targets. */
+/* Hooks new executable mappings of targets, and ends of process images. */
 int kernel__watch_maps(struct kernel *k);
 
 /* AS_FILTER_PROCS: from now on `procs` gets the children of those in it, and loses who ends. */

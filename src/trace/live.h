@@ -11,8 +11,7 @@
 #include "base/types.h"
 #include "base/vec.h"
 
-struct kernel;
-struct ranges;
+struct session;
 
 struct live_row {
 	struct as_live_row sums; /* peak_cnt and peak_bytes are of the newest peak */
@@ -23,17 +22,21 @@ struct live_row {
 	u64 old_cnt; /* at least old_ns */
 	u64 old_bytes;
 	u32 ages[AS_LIFE_CLASSES];
+	u64 before_cnt; /* live when the profile before was taken */
+	u64 before_bytes;
+	u32 images; /* process images in it */
 };
 
 struct live {
 	VEC(struct live_row) rows; /* the first AS_CLASS_CNT have no stack; empty ones are unused */
+	size_t kernel_row_cnt;	   /* the others behind them were given back */
 	VEC(struct as_heap) heaps;
 	struct map heap_at; /* proc -> index */
 	u64 now_ns;	    /* CLOCK_MONOTONIC */
 };
 
 /* Copies the sums and looks at each block and each mapping. 0 or -errno. */
-int live__take(struct live *l, struct kernel *k, struct ranges *r, u64 older_ns, u64 old_ns);
+int live__take(struct live *l, struct session *s);
 /* Adds what is live now, to its row. */
 void live__add_age(struct live *l, const struct as_block *b, u64 older_ns, u64 old_ns);
 void live__fini(struct live *l);
@@ -41,6 +44,12 @@ void live__fini(struct live *l);
 /* What is live by the sums. */
 u64 live_row__cnt(const struct live_row *r);
 u64 live_row__bytes(const struct live_row *r);
+
+u64 live_sums__cnt(const struct as_live_row *r);
+u64 live_sums__bytes(const struct as_live_row *r);
+
+/* Adds the numbers. */
+void live_sums__add(struct as_live_row *to, const struct as_live_row *from);
 
 /* Adds the numbers of another row of the same process image. */
 void live_row__add(struct live_row *to, const struct live_row *from);

@@ -3,12 +3,13 @@
 #include "trace/over.h"
 
 #include "proc/task.h"
+#include "trace/fold.h"
 
 #define TICKS_NS                                                                         \
 	10000000ull /* of /proc/PID/stat: USER_HZ is 100 on every architecture we run on \
 		     */
 
-bool proc__exited(const struct recorded_proc *proc)
+static bool proc__is_gone(const struct recorded_proc *proc)
 {
 	struct proc_task t;
 
@@ -17,39 +18,65 @@ bool proc__exited(const struct recorded_proc *proc)
 	return t.state == 'Z' && t.threads <= 1; /* else only its first thread has ended */
 }
 
-static u64 proc__key(const struct recorded_proc *proc)
+bool proc__exited(const struct session *s, const struct recorded_proc *proc)
 {
-	return map__mix(proc->pid, proc->start_boottime);
-}
+	const struct recorded_proc *newest = record__newest(&s->record, proc->pid);
 
-int over__init(struct over *o, const struct session *s)
-{
-	u64 key, val, known;
-	int err = 0;
-
-	*o = (struct over){ .s = s };
-	for (size_t i = 0; !err && map__next(&s->record.procs, &i, &key, &val);) {
-		const struct recorded_proc *proc = (void *)(uintptr_t)val;
-
-		if (map__get(&o->newest, proc__key(proc), &known))
-			known = MAX(known, proc->exec_id);
-		else
-			known = proc->exec_id;
-		err = map__put(&o->newest, proc__key(proc), known);
-	}
-	return err;
-}
-
-void over__fini(struct over *o)
-{
-	map__free(&o->newest);
-}
-
-bool over__has(const struct over *o, const struct recorded_proc *proc)
-{
-	u64 newest;
-
-	if (map__get(&o->newest, proc__key(proc), &newest) && proc->exec_id != newest)
+	if (proc->over == AS_OVER_ENDED || (newest && newest->over == AS_OVER_ENDED) ||
+	    (newest && newest->start_boottime > proc->start_boottime))
 		return true;
-	return !session__names(o->s, proc->pid) && proc__exited(proc);
+	return proc__is_gone(proc);
+}
+
+/* With --live the kernel still has its rows: it's retired when they were given back. */
+static void over__note(struct session *s, struct recorded_proc *p, u32 how)
+{
+	record__over(&s->record, p, how);
+	if (!s->live && over__has(s, p))
+		record__retire(&s->record, p);
+}
+
+void over__proc(struct session *s, const struct as_proc_event *ev)
+{
+	const char *cgroup = cgroups__path(&s->cgroups, ev->cgroup, ev->tgid);
+	struct recorded_proc *before, *p = record__proc(&s->record, ev, cgroup, &before);
+	const struct recorded_proc *newest;
+
+	if (!p || !before)
+		return;
+	newest = record__newest(&s->record, ev->tgid);
+	over__note(s, before,
+		   newest && newest->start_boottime == before->start_boottime ? AS_OVER_REPLACED
+									      : AS_OVER_ENDED);
+}
+
+void over__event(struct session *s, const struct as_over_event *ev)
+{
+	struct recorded_proc *p = record__find_proc(&s->record, ev->proc);
+
+	if (p)
+		over__note(s, p, ev->how);
+}
+
+void over__look(struct session *s, u32 cnt)
+{
+	u64 key, val;
+
+	for (u32 i = 0; i < cnt; i++) {
+		struct recorded_proc *p;
+
+		if (!map__next(&s->record.procs, &s->looked_at, &key, &val)) {
+			s->looked_at = 0;
+			return;
+		}
+		p = (void *)(uintptr_t)val;
+		if (!p->over && proc__is_gone(p))
+			over__note(s, p, AS_OVER_ENDED);
+	}
+}
+
+bool over__has(const struct session *s, const struct recorded_proc *proc)
+{
+	return proc->over == AS_OVER_REPLACED ||
+	       (proc->over == AS_OVER_ENDED && !session__names(s, proc->pid));
 }

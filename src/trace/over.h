@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --live: which process images are over, so that the kernel has taken back what they had. */
+/* Which process images are over. The kernel tells; where its word was lost, we notice later. */
 #ifndef TRACE_OVER_H
 #define TRACE_OVER_H
 
 #include "trace/session.h"
 
-struct over {
-	const struct session *s;
-	struct map newest; /* process -> exec id of its newest image */
-};
+/* A new image: the one that it has replaced is over. */
+void over__proc(struct session *s, const struct as_proc_event *ev);
 
-/* Looks at the images that are known by now. 0 or -ENOMEM. */
-int over__init(struct over *o, const struct session *s);
-void over__fini(struct over *o);
+void over__event(struct session *s, const struct as_over_event *ev);
+
+/* Looks at `cnt` of the images that are said to run, others each time. */
+void over__look(struct session *s, u32 cnt);
 
 /* Replaced by execve(2), or ended with its process. What a target that the caller named had at its
  * end stays live: the recording ends with it. */
-bool over__has(const struct over *o, const struct recorded_proc *proc);
+bool over__has(const struct session *s, const struct recorded_proc *proc);
 
-bool proc__exited(const struct recorded_proc *proc);
+/* Has the image's process ended? */
+bool proc__exited(const struct session *s, const struct recorded_proc *proc);
 
 #endif

@@ -433,6 +433,41 @@ void ranges__forget(struct ranges *r, u64 space)
 		space__clear(r, s);
 }
 
+/* Threads that the end has met in munmap(2). */
+static void ranges__stop_leaving(struct ranges *r, const struct range_space *s)
+{
+	u64 tid, val;
+
+	for (size_t i = 0; map__next(&r->leaving, &i, &tid, &val);) {
+		struct range_leaving *l = (void *)(uintptr_t)val;
+
+		if (l->space == s)
+			leaving__clear(l);
+	}
+}
+
+void ranges__take_heap(struct ranges *r, u64 space, struct as_heap *heap)
+{
+	struct range_space *s = map__ptr(&r->spaces, space);
+
+	if (!s)
+		return;
+	*heap = s->heap;
+	heap->proc = space;
+	ranges__stop_leaving(r, s);
+	space__clear(r, s);
+	map__del(&r->spaces, space);
+	free(s);
+}
+
+void ranges__take_row(struct ranges *r, u32 at, struct as_live_row *to)
+{
+	if (at >= r->rows.cnt)
+		return;
+	live_row__add_range(to, &r->rows.v[at]);
+	r->rows.v[at] = (struct range_row){};
+}
+
 void ranges__fini(struct ranges *r)
 {
 	u64 key, val;

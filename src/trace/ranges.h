@@ -64,6 +64,12 @@ void ranges__event(struct ranges *r, const struct as_range_event *ev);
 /* Forgets the mappings of a process image that is over. */
 void ranges__forget(struct ranges *r, u64 space);
 
+/* The same for good: *heap becomes that of the image, where mappings of it were followed. */
+void ranges__take_heap(struct ranges *r, u64 space, struct as_heap *heap);
+
+/* Completes a row that will be another's from now on. */
+void ranges__take_row(struct ranges *r, u32 at, struct as_live_row *to);
+
 /* Completes the rows and heaps of a moment of the live heap: first the sums, then the ages. */
 void ranges__add_sums(const struct ranges *r, struct live *l);
 void ranges__add_ages(struct ranges *r, struct live *l, u64 older_ns, u64 old_ns);

@@ -9,17 +9,30 @@
 #include <bpf/bpf.h>
 
 #include "base/cleanup.h"
+#include "trace/fold.h"
 
 #define DRAIN_BATCH 8192
 
+static void map__free_values(struct map *m)
+{
+	u64 key, val;
+
+	for (size_t i = 0; map__next(m, &i, &key, &val);)
+		free((void *)(uintptr_t)val);
+	map__free(m);
+}
+
 void record__fini(struct record *r)
 {
-	map__free(&r->stacks);
+	map__free_values(&r->stacks);
+	map__free_values(&r->procs);
 	map__free(&r->finished);
-	map__free(&r->procs);
+	map__free(&r->by_pid);
 	map__free(&r->row_at);
+	map__free(&r->past_at);
 	vec__free(&r->rows);
-	arena__free(&r->arena);
+	vec__free(&r->past);
+	vec__free(&r->ended);
 }
 
 static void *record__find(const struct map *m, u64 key)
@@ -34,20 +47,29 @@ const struct recorded_stack *record__find_stack(const struct record *r, u64 id)
 	return record__find(&r->stacks, id);
 }
 
-const struct recorded_proc *record__find_proc(const struct record *r, u64 proc)
+struct recorded_proc *record__find_proc(const struct record *r, u64 proc)
 {
 	return record__find(&r->procs, proc);
 }
 
+struct recorded_proc *record__newest(const struct record *r, u32 pid)
+{
+	return record__find(&r->by_pid, pid);
+}
+
+/* A stack that is told of again is in use. */
 void record__stack(struct record *r, const struct as_stack_event *ev)
 {
 	size_t size = ev->frame_cnt * sizeof(ev->frames[0]);
-	struct recorded_stack *s;
+	struct recorded_stack *s = record__find(&r->stacks, ev->id);
 
-	if (record__find(&r->stacks, ev->id))
+	if (s) {
+		s->used = r->drains;
 		return;
-	s = arena__alloc(&r->arena, sizeof(*s) + size);
+	}
+	s = calloc(1, sizeof(*s) + size);
 	if (!s || map__put(&r->stacks, ev->id, (uintptr_t)s)) {
+		free(s);
 		r->dropped++;
 		return;
 	}
@@ -55,7 +77,9 @@ void record__stack(struct record *r, const struct as_stack_event *ev)
 	s->proc = ev->proc;
 	s->end = ev->end;
 	s->frame_cnt = ev->frame_cnt;
+	s->used = r->drains;
 	memcpy(s->frames, ev->frames, size);
+	r->stack_bytes += sizeof(*s) + size;
 }
 
 void record__finished(struct record *r, u64 id, const struct as_stack_event *whole)
@@ -65,21 +89,16 @@ void record__finished(struct record *r, u64 id, const struct as_stack_event *who
 		return; /* out of memory, and counted */
 	if (map__put(&r->finished, id, whole->id))
 		r->dropped++;
-	else
-		map__del(&r->stacks, id);
+	else if (id != whole->id)
+		record__forget_stack(r, id);
 }
 
-void record__proc(struct record *r, const struct as_proc_event *ev, const char *cgroup)
+static struct recorded_proc *proc__new(const struct as_proc_event *ev, const char *cgroup)
 {
-	struct recorded_proc *p;
+	struct recorded_proc *p = calloc(1, sizeof(*p) + strlen(cgroup) + 1);
 
-	if (record__find(&r->procs, ev->proc))
-		return;
-	p = arena__alloc(&r->arena, sizeof(*p));
-	if (!p || map__put(&r->procs, ev->proc, (uintptr_t)p)) {
-		r->dropped++;
-		return;
-	}
+	if (!p)
+		return NULL;
 	p->proc = ev->proc;
 	p->start_boottime = ev->start_boottime;
 	p->exec_id = ev->exec_id;
@@ -87,9 +106,36 @@ void record__proc(struct record *r, const struct as_proc_event *ev, const char *
 	p->pid = ev->tgid;
 	memcpy(p->comm, ev->comm, sizeof(p->comm));
 	p->comm[sizeof(p->comm) - 1] = '\0';
-	p->cgroup = arena__intern(&r->arena, cgroup);
-	if (!p->cgroup)
-		p->cgroup = "";
+	p->cgroup = strcpy((char *)(p + 1), cgroup);
+	return p;
+}
+
+static bool proc__is_newer(const struct recorded_proc *p, const struct recorded_proc *than)
+{
+	return p->start_boottime != than->start_boottime ? p->start_boottime > than->start_boottime
+							 : p->exec_id > than->exec_id;
+}
+
+struct recorded_proc *record__proc(struct record *r, const struct as_proc_event *ev,
+				   const char *cgroup, struct recorded_proc **before)
+{
+	struct recorded_proc *p, *newest;
+
+	*before = NULL;
+	if (record__find(&r->procs, ev->proc))
+		return NULL;
+	p = proc__new(ev, cgroup);
+	if (!p || map__put(&r->procs, ev->proc, (uintptr_t)p)) {
+		free(p);
+		r->dropped++;
+		return NULL;
+	}
+	newest = record__find(&r->by_pid, p->pid);
+	if (newest && !proc__is_newer(p, newest))
+		*before = p; /* told of late */
+	else if (!map__put(&r->by_pid, p->pid, (uintptr_t)p))
+		*before = newest;
+	return p;
 }
 
 bool tally_key__eq(const struct as_tally_key *a, const struct as_tally_key *b)
@@ -102,18 +148,47 @@ u64 tally_key__hash(const struct as_tally_key *key)
 	return map__mix(map__mix(key->stack, key->proc), (u64)key->site << 32 | key->size_class);
 }
 
-/* The row of a key, made when it's new; NULL out of memory. A hash that another key has is mixed
- * on. */
+/* The index of a key in rows of `size` bytes that begin with theirs; *h: where it belongs. A hash
+ * that another key has is mixed on. */
+static bool keyed__find(const void *rows, size_t size, const struct map *at,
+			const struct as_tally_key *key, u64 *h, u64 *index)
+{
+	for (*h = tally_key__hash(key); map__get(at, *h, index); *h = map__mix(*h, 1)) {
+		if (tally_key__eq((const void *)((const char *)rows + *index * size), key))
+			return true;
+	}
+	return false;
+}
+
+size_t keyed__compact(void *rows, size_t size, size_t cnt, struct map *at, keyed_merge_fn merge)
+{
+	char *v = rows;
+	size_t kept = 0;
+	u64 h, index;
+
+	map__clear(at);
+	for (size_t i = 0; i < cnt; i++) {
+		char *row = v + i * size;
+
+		if (keyed__find(v, size, at, (const void *)row, &h, &index)) {
+			merge(v + index * size, row);
+			continue;
+		}
+		if (kept != i)
+			memcpy(v + kept * size, row, size);
+		map__put(at, h, kept++); /* there is room: see map__clear() */
+	}
+	return kept;
+}
+
+/* The row of a key, made when it's new; NULL out of memory. */
 static struct recorded_row *record__row(struct record *r, const struct as_tally_key *key)
 {
-	u64 h = tally_key__hash(key), at;
-	struct recorded_row row = { .key = *key };
+	struct recorded_row row = { .key = *key, .images = 1 };
+	u64 h, at;
 
-	while (map__get(&r->row_at, h, &at)) {
-		if (tally_key__eq(&r->rows.v[at].key, key))
-			return &r->rows.v[at];
-		h = map__mix(h, 1);
-	}
+	if (keyed__find(r->rows.v, sizeof(row), &r->row_at, key, &h, &at))
+		return &r->rows.v[at];
 	if (vec__push(&r->rows, row))
 		return NULL;
 	if (map__put(&r->row_at, h, r->rows.cnt - 1)) {
@@ -123,6 +198,22 @@ static struct recorded_row *record__row(struct record *r, const struct as_tally_
 	return &r->rows.v[r->rows.cnt - 1];
 }
 
+int record__past(struct record *r, const struct past_row *row)
+{
+	u64 h, at;
+
+	if (keyed__find(r->past.v, sizeof(*row), &r->past_at, &row->sums.key, &h, &at)) {
+		past_row__fold(&r->past.v[at], row);
+		return 0;
+	}
+	if (vec__push(&r->past, *row))
+		return -ENOMEM;
+	if (!map__put(&r->past_at, h, r->past.cnt - 1))
+		return 0;
+	r->past.cnt--;
+	return -ENOMEM;
+}
+
 u64 record__whole(const struct record *r, u64 id)
 {
 	u64 whole;
@@ -130,8 +221,8 @@ u64 record__whole(const struct record *r, u64 id)
 	return map__get(&r->finished, id, &whole) ? whole : id;
 }
 
-static void record__add(struct record *r, const struct as_tally_key *keys,
-			const struct as_tally *vals, u32 cnt)
+void record__add(struct record *r, const struct as_tally_key *keys, const struct as_tally *vals,
+		 u32 cnt)
 {
 	for (u32 i = 0; i < cnt; i++) {
 		struct as_tally_key key = keys[i];
@@ -146,6 +237,7 @@ static void record__add(struct record *r, const struct as_tally_key *keys,
 		}
 		row->cnt += vals[i].cnt;
 		row->bytes += vals[i].bytes;
+		row->used = r->drains;
 	}
 }
 

@@ -16,22 +16,29 @@
 #include "base/err.h"
 #include "proc/launch.h"
 #include "proc/task.h"
+#include "trace/giveback.h"
 #include "trace/growth.h"
-#include "trace/sweep.h"
+#include "trace/over.h"
 #include "trace/targets.h"
+#include "trace/tidy.h"
 
 #define TABLE_BYTES_DEFAULT (256ull << 20)
 #define DEPTH_DEFAULT	    512
 #define BLOCKS_DEFAULT	    (1u << 20)
 #define BLOCKS_NONE	    1	       /* mappings are followed by us */
+#define ROWS_DEFAULT	    (128u << 10) /* 41 MB */
+#define ROWS_MAX	    (1u << 24)
 #define BLOCKS_MAX	    (1u << 29) /* for more the kernel makes no hash table of spilled ones */
 #define POLL_SLICE_MS	    20	       /* the kernel doesn't wake us for every record */
 #define SLOW_CHECK_NS	    500000000ull
 #define SLOW_PERCENT	    10
-#define SWEEP_CHECK_NS	    1000000000ull
 #define TRACE_ALL                                                                 \
 	(ALLOCSNOOP_TRACE_MALLOC | ALLOCSNOOP_TRACE_MMAP | ALLOCSNOOP_TRACE_BRK | \
 	 ALLOCSNOOP_TRACE_FAULT)
+#define SLOW_CHECK_ROWS	    16384
+#define TIDY_NS		    1000000000ull
+#define GIVE_BACK_NS	    200000000ull
+#define MEMORY_DEFAULT	    (256ull << 20)
 
 static u64 now__ns(void)
 {
@@ -91,6 +98,8 @@ static int opts__check(const struct allocsnoop_opts *o)
 	if (o->max_live > BLOCKS_MAX)
 		return err__fail(-EINVAL, "max live %llu: at most %u blocks",
 				 (unsigned long long)o->max_live, BLOCKS_MAX);
+	if (o->max_rows > ROWS_MAX)
+		return err__fail(-EINVAL, "max rows %u: at most %u", o->max_rows, ROWS_MAX);
 	if (o->argv && !o->argv[0])
 		return err__fail(-EINVAL, "the command is empty");
 	return 0;
@@ -140,6 +149,7 @@ static int session__take_opts(struct session *s, const struct allocsnoop_opts *o
 	s->live = o->live;
 	s->older_ns = o->older_ns;
 	s->old_ns = o->old_ns;
+	s->max_memory = o->max_memory ? o->max_memory : MEMORY_DEFAULT;
 	if (!err)
 		err = filter__init(&s->filter, o);
 	if (!err && o->argv)
@@ -181,11 +191,6 @@ static void session__copy(struct session *s, const struct as_copy_event *ev)
 	kernel__copy_done(&s->kernel, ev->size);
 }
 
-static void session__proc(struct session *s, const struct as_proc_event *ev)
-{
-	record__proc(&s->record, ev, cgroups__path(&s->cgroups, ev->cgroup, ev->tgid));
-}
-
 static void session__tell(struct session *s, const struct as_block_event *ev)
 {
 	const struct as_tally_key *key = kernel__live_key(&s->kernel, ev->row);
@@ -221,7 +226,11 @@ static int session__event(void *ctx, void *data, size_t size)
 		break;
 	case AS_EVENT_PROC:
 		if (size >= sizeof(struct as_proc_event))
-			session__proc(s, data);
+			over__proc(s, data);
+		break;
+	case AS_EVENT_OVER:
+		if (size >= sizeof(struct as_over_event))
+			over__event(s, data);
 		break;
 	case AS_EVENT_MAP:
 		if (size >= sizeof(struct as_map_event))
@@ -271,6 +280,7 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		.max_live = !(s->trace & ALLOCSNOOP_TRACE_MALLOC) ? BLOCKS_NONE
 			    : o->max_live			  ? o->max_live
 								  : BLOCKS_DEFAULT,
+		.max_rows = o->max_rows ? o->max_rows : ROWS_DEFAULT,
 		.events = o->event != NULL,
 		.filter = &s->filter,
 		.layers = o->probe_cnt != 0,
@@ -373,13 +383,15 @@ static u64 session__hits(const struct session *s, const struct kernel_counts *c)
  */
 static void session__check_slow(struct session *s)
 {
+	/* To count with --live is to look at each row. */
+	u64 pause = SLOW_CHECK_NS * (1 + kernel__live_row_cnt(&s->kernel) / SLOW_CHECK_ROWS);
 	struct kernel_counts c;
 	u64 now = now__ns(), hits, lost, cpu;
 	double times;
 
 	/* What growth costs isn't worth a word. */
 	if (s->slow_told || s->every || s->follow || !(s->trace & ALLOCSNOOP_TRACE_MALLOC) ||
-	    now - s->slow_checked_ns < SLOW_CHECK_NS)
+	    now - s->slow_checked_ns < pause)
 		return;
 	s->slow_checked_ns = now;
 	kernel__counts(&s->kernel, &c);
@@ -403,10 +415,14 @@ static void session__make_room(struct session *s)
 {
 	u64 now = now__ns();
 
-	if (!s->live || now - s->swept_ns < SWEEP_CHECK_NS)
+	if (s->live && now - s->gave_back_ns >= GIVE_BACK_NS) {
+		s->gave_back_ns = now;
+		session__give_back(s);
+	}
+	if (now - s->tidied_ns < TIDY_NS)
 		return;
-	s->swept_ns = now;
-	session__sweep(s);
+	s->tidied_ns = now;
+	session__tidy(s);
 }
 
 /* Flip first: rows of the quiet tally name only stacks whose records were in the ring before. */
@@ -428,9 +444,12 @@ static int session__drain_once(struct session *s)
  * A flip waits for the programs that still run, so after one the caches hold all that happened
  * before; after a flush and a second flip it's all in the quiet tally.
  */
-static int session__drain_locked(struct session *s)
+int session__drain_locked(struct session *s)
 {
-	int err = session__drain_once(s);
+	int err;
+
+	s->record.drains++;
+	err = session__drain_once(s);
 
 	if (!err)
 		err = kernel__flush(&s->kernel);
@@ -591,4 +610,6 @@ void session__losses(struct session *s, u64 losses[LOSS_CNT])
 	losses[LOSS_RANGES_CUT] += s->files.ranges_cut_cnt;
 	losses[LOSS_MEMORY] += s->record.dropped + s->ranges.dropped;
 	losses[AS_LOSS_BLOCKS_FULL] += s->ranges.full_cnt;
+	losses[LOSS_STACKS_AGED] += s->record.aged_cnt;
+	losses[LOSS_NAMES_MERGED] += s->record.unnamed_cnt;
 }

@@ -32,7 +32,8 @@ struct target {
 	bool attached; /* has probes of its own (a vfork child may live on its parent's) */
 };
 
-/* What was live in a row when the profile before was taken; kept blocks, when sampled. */
+/* What was live in a row of the kernel's when the profile before was taken; kept blocks, when
+ * sampled. */
 struct live_before {
 	u64 cnt;
 	u64 bytes;
@@ -77,7 +78,13 @@ struct session {
 	u64 slow_checked_ns; /* when the targets' slow-down was last looked at */
 	u64 cpu_before_ns;   /* CPU time the targets had used at the start */
 	bool slow_told;
-	u64 swept_ns; /* when it was last asked for room in the table of live blocks */
+	u64 tidied_ns;	  /* when it was last asked for what could be given up */
+	u64 gave_back_ns; /* ... for what the kernel could have back */
+	u64 max_memory;	  /* bytes, of the record */
+	u32 shrink_in;	  /* looks until the record is made smaller, if it must be */
+	u32 shrink_pause; /* ... after the next one that doesn't help */
+	size_t looked_at; /* see over__look() */
+	bool leaving;	  /* rows are being given back */
 	allocsnoop_log_fn log;
 	void *log_arg;
 	allocsnoop_event_fn event; /* NULL: nobody asked */
@@ -93,6 +100,7 @@ void session__close(struct session *s);
 
 /* Flips and takes in all that was counted up to now; s->record is complete then. */
 int session__drain(struct session *s);
+int session__drain_locked(struct session *s); /* with the lock held */
 
 /* Did the caller name this process (-p, COMMAND)? */
 bool session__names(const struct session *s, pid_t pid);

@@ -35,7 +35,7 @@ static u64 sweep__all(const struct sweep *w)
 }
 
 /* Heap 0 is of many images: they can't be told apart. */
-static void sweep__look(struct sweep *w, const struct over *over)
+static void sweep__look(struct sweep *w)
 {
 	const struct kernel *k = &w->s->kernel;
 
@@ -44,7 +44,7 @@ static void sweep__look(struct sweep *w, const struct over *over)
 		const struct recorded_proc *proc =
 			blocks ? record__find_proc(&w->s->record, k->heaps[i].proc) : NULL;
 
-		w->over[i] = proc && over__has(over, proc);
+		w->over[i] = proc && over__has(w->s, proc);
 		w->blocks += w->over[i] ? blocks : 0;
 	}
 }
@@ -65,26 +65,20 @@ static void sweep__block(void *arg, const struct as_block *b, const struct block
 static void sweep__ranges(struct session *s)
 {
 	struct ranges *r = &s->ranges;
-	struct over over;
 	u64 proc, val;
 
 	if (r->cnt < r->max / SWEEP_SHARE + 1)
 		return;
-	if (!over__init(&over, s)) {
-		for (size_t i = 0; map__next(&s->record.procs, &i, &proc, &val);) {
-			if (over__has(&over, (const struct recorded_proc *)(uintptr_t)val))
-				ranges__forget(r, proc);
-		}
+	for (size_t i = 0; map__next(&s->record.procs, &i, &proc, &val);) {
+		if (over__has(s, (const struct recorded_proc *)(uintptr_t)val))
+			ranges__forget(r, proc);
 	}
-	over__fini(&over);
 }
 
 void session__sweep(struct session *s)
 {
 	struct sweep w = { .s = s, .heap_cnt = kernel__heap_cnt(&s->kernel) };
 	u64 least = s->kernel.max_live / SWEEP_SHARE + 1;
-	struct over over;
-	int err;
 
 	sweep__ranges(s);
 	if (sweep__all(&w) < least)
@@ -94,10 +88,7 @@ void session__sweep(struct session *s)
 	if (!by_heap)
 		return;
 	w.over = by_heap;
-	err = over__init(&over, s);
-	if (!err)
-		sweep__look(&w, &over);
-	over__fini(&over);
-	if (!err && w.blocks >= least)
+	sweep__look(&w);
+	if (w.blocks >= least)
 		blocks__each(&s->kernel, sweep__block, &w);
 }

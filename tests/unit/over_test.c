@@ -60,19 +60,15 @@ static const struct recorded_proc *image__add(pid_t pid, u64 id, u64 exec_id)
 
 	CHECK_EQ(proc_task__read(pid, &t), 0);
 	ev.start_boottime = t.start_ticks * TICK_NS + TICK_NS / 2;
-	record__proc(&session.record, &ev, "");
+	over__proc(&session, &ev);
 	return record__find_proc(&session.record, id);
 }
 
 static bool is_over(const struct recorded_proc *proc)
 {
-	struct over over;
-	bool answer;
-
-	CHECK_EQ(over__init(&over, &session), 0);
-	answer = over__has(&over, proc);
-	over__fini(&over);
-	return answer;
+	over__look(&session, 100); /* no kernel tells us here */
+	over__look(&session, 100); /* the first one may have come to the end of the list */
+	return over__has(&session, proc);
 }
 
 /* As the whole process looks: its other threads may take a little longer than its first. */
