@@ -19,7 +19,7 @@ for way in --help -h --help-all; do
 		grep -qE "^  -$letter, --" "$TMP/help" || fail "$way does not know -$letter"
 	done
 done
-for option in --max-depth --max-live; do
+for option in --max-depth --max-live --max-rows --max-memory; do
 	"$SNOOP" --help-all | grep -qe " $option " || fail "--help-all misses the expert option $option"
 	if "$SNOOP" --help | grep -qe " $option "; then fail "--help shows the expert option $option"; fi
 done

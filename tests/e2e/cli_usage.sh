@@ -80,6 +80,7 @@ usage "--user: needs a COMMAND" '' --user nobody
 usage "--min-size: above --max-size" '' --min-size 5 --max-size 4
 usage "--older: needs --live" '' --older 5s
 usage "--max-live: needs --live" '' --max-live 1M
+usage "--max-rows: needs --live" '' --max-rows 1M
 for value in live-bytes live-count peak-bytes grown-bytes temporary-count; do
 	usage "--value: all but alloc-bytes and alloc-count need --live" '' --value "$value"
 done

@@ -2,7 +2,7 @@
 /*
  * argv[1] children, one after the other and argv[3] milliseconds apart, of which each leaves
  * argv[2] blocks behind at its exit. The parent has one block, from first to last. Without children
- * it leaves the blocks itself.
+ * it leaves the blocks itself. argv[4]: see size_of().
  */
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -18,15 +18,21 @@ NI void leaver_leaves(size_t size)
 	__asm__ volatile("" : "+r"(p)::"memory");
 }
 
+/* Within a few powers of two, or, so that a stack has many rows, in `octaves` of them. */
+static size_t size_of(unsigned long long i, unsigned octaves)
+{
+	return octaves ? 16ull << i % octaves : 16 + i % 50;
+}
+
 NI void *leaver_stays(void)
 {
 	return malloc(77);
 }
 
-static void leave(unsigned long long blocks)
+static void leave(unsigned long long blocks, unsigned octaves)
 {
 	for (unsigned long long i = 0; i < blocks; i++)
-		leaver_leaves(16 + i % 50);
+		leaver_leaves(size_of(i, octaves));
 }
 
 int main(int argc, char **argv)
@@ -34,6 +40,7 @@ int main(int argc, char **argv)
 	unsigned long long children = argc > 3 ? strtoull(argv[1], NULL, 10) : 0;
 	unsigned long long blocks = argc > 3 ? strtoull(argv[2], NULL, 10) : 0, bytes = 0;
 	useconds_t pause = argc > 3 ? (useconds_t)atoi(argv[3]) * 1000 : 0;
+	unsigned octaves = argc > 4 ? (unsigned)atoi(argv[4]) : 0;
 	void *volatile kept;
 
 	if (!blocks)
@@ -45,7 +52,7 @@ int main(int argc, char **argv)
 		int status;
 
 		if (!pid) {
-			leave(blocks);
+			leave(blocks, octaves);
 			_exit(0);
 		}
 		if (waitpid(pid, &status, 0) != pid || status)
@@ -53,11 +60,11 @@ int main(int argc, char **argv)
 		usleep(pause);
 	}
 	if (!children) {
-		leave(blocks);
+		leave(blocks, octaves);
 		children = 1;
 	}
 	for (unsigned long long n = 0; n < blocks; n++)
-		bytes += 16 + n % 50;
+		bytes += size_of(n, octaves);
 	gate__say("expect leaver_leaves %llu %llu\nexpect leaver_stays 1 77\n", children * blocks,
 		  children * bytes);
 	free(kept);
