@@ -45,7 +45,7 @@ static void tell_proc(u32 p)
 
 	snprintf(ev.comm, sizeof(ev.comm), "name%u", p % NAMES);
 	ev.exe_file = p % NAMES;
-	record__proc(&r, &ev, &before);
+	record__proc(&r, &ev, "", &before);
 }
 
 static void tell_stack(u32 s)
@@ -217,7 +217,7 @@ static void names__test(void)
 		struct as_proc_event ev = { .tgid = p + 1, .proc = proc_id(p) };
 
 		snprintf(ev.comm, sizeof(ev.comm), "c%u", p);
-		record__proc(&r, &ev, &before);
+		record__proc(&r, &ev, "", &before);
 		end_proc(p);
 	}
 	r.drains = 1;
