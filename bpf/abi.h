@@ -41,6 +41,7 @@
  */
 #define AS_COOKIE_LAYER_SHIFT 61
 #define AS_COOKIE_LAYER(c)    ((c) >> AS_COOKIE_LAYER_SHIFT)
+#define AS_LAYER_MAX	      7
 
 /* A hash, told apart by layer. */
 static inline __u64 as_of_layer(__u64 hash, __u64 layer)
@@ -396,6 +397,7 @@ struct as_rss {
 #define AS_EVENT_BLOCK 6
 #define AS_EVENT_RANGE 7
 #define AS_EVENT_OVER  8
+#define AS_EVENT_EXEC  9
 
 struct as_stack_event {
 	__u32 type;
@@ -441,6 +443,23 @@ struct as_map_event {
 	__u64 file;  /* hash of key; 0: the mappings couldn't be looked at, user space shall */
 	struct as_file_key key;
 };
+
+/* An unknown file is executed: where the process found it, should it be gone before its mapping can
+ * be opened. */
+struct as_exec_event {
+	__u32 type;
+	__u32 tgid;
+	__u64 file;	/* hash */
+	char path[256]; /* relative ones are to where the process was */
+};
+
+/* One of user space's own descriptors, from an iterator over them. */
+struct as_fd_event {
+	__u64 file; /* hash of the inode that it names */
+	__u32 fd;
+	__u32 mapped; /* somebody maps that inode's pages */
+};
+_Static_assert(sizeof(struct as_fd_event) == 16, "no padding");
 
 #define AS_PAGE	    4096
 #define AS_COPY_MAX 65536

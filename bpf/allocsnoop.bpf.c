@@ -144,11 +144,38 @@ int allocsnoop_mmap(struct syscall_exit *ctx)
 	return 0;
 }
 
-/* ... which leaves out what execve(2) maps. */
-SEC("tracepoint/sched/sched_process_exec")
-int allocsnoop_exec(void *ctx)
+SEC("tp_btf/sched_process_exec")
+int allocsnoop_exec(__u64 *ctx)
 {
-	map__executed();
+	proc__executed((struct linux_binprm *)ctx[2]);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int allocsnoop_fork(__u64 *ctx)
+{
+	proc__forked((struct task_struct *)ctx[1]);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int allocsnoop_gone(__u64 *ctx)
+{
+	__sync_fetch_and_add(&exits, 1);
+	return 0;
+}
+
+/* User space's own descriptors, as struct as_fd_event: are the files still mapped? */
+SEC("iter/task_file")
+int allocsnoop_fds(struct bpf_iter__task_file *ctx)
+{
+	struct file *file = ctx->file;
+	struct as_fd_event ev = {};
+
+	if (!ctx->task || !file)
+		return 0;
+	fd__event(file, ctx->fd, &ev);
+	bpf_seq_write(ctx->meta->seq, &ev, sizeof(ev));
 	return 0;
 }
 

@@ -29,9 +29,11 @@ const volatile __u64 as_heap_max = 1;	  /* elements of `heaps` */
 const volatile __u64 as_live_exact = 0;
 /* Pages that a CPU may keep for itself: percpu_counter_batch, lib/percpu_counter.c. */
 const volatile __u64 as_rss_batch = 32;
+const volatile __u64 as_look_at_exec = 0; /* no hook tells of the mappings that execve(2) makes */
 /* A return probe can kill a process that has a seccomp filter. */
 const volatile __u64 as_seccomp_unsafe = 0;
 
+__u64 exits = 0;    /* processes that have ended */
 __u64 counting = 0; /* user space opens and closes counting for all probes at once */
 
 #endif

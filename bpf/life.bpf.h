@@ -39,9 +39,8 @@ static __always_inline __u64 cgroup__id(struct task_struct *task)
 }
 
 /* Not 0: the event didn't get through. */
-static __noinline int proc__announce(__u64 proc)
+static __always_inline int proc__tell(struct task_struct *task, __u64 proc, __u64 wakeup)
 {
-	struct task_struct *task = space__owner(bpf_get_current_task_btf());
 	struct as_proc_event ev = { .type = AS_EVENT_PROC, .proc = proc };
 	struct task_struct *leader = task->group_leader;
 	struct file *exe = task->mm ? task->mm->exe_file : NULL;
@@ -59,12 +58,17 @@ static __noinline int proc__announce(__u64 proc)
 		file__key(exe, &key);
 		ev.exe_file = file__hash(&key);
 	}
-	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_FORCE_WAKEUP)) {
+	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), wakeup)) {
 		loss__count(AS_LOSS_PROC_RING_FULL);
 		return 1;
 	}
 	bpf_map_update_elem(&announced, &proc, &one, BPF_ANY);
 	return 0;
+}
+
+static __noinline int proc__announce(__u64 proc)
+{
+	return proc__tell(space__owner(bpf_get_current_task_btf()), proc, BPF_RB_FORCE_WAKEUP);
 }
 
 /*
@@ -198,7 +202,7 @@ static __always_inline void map__unknown(struct task_struct *task, const struct 
 			return;
 		loss__count(AS_LOSS_SIGNAL_BLOCKED);
 	}
-	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
+	if (bpf_ringbuf_output(&map_ring, (void *)ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
 		loss__count(AS_LOSS_FILE_RING_FULL);
 }
 
@@ -276,16 +280,74 @@ static __always_inline void map__returned(__u64 addr)
 }
 
 /* execve(2) has mapped the program, and the interpreter that will run first. */
-static __always_inline void map__executed(void)
+static __always_inline void map__executed(struct task_struct *task, __u32 flags)
+{
+	map__look_at(task, task->mm->start_code, flags);
+	map__look_at(task, ((struct pt_regs *)bpf_task_pt_regs(task))->ip, flags);
+}
+
+/* Says where the new program was found, if its file isn't known. */
+static __always_inline void exe__tell(struct task_struct *task, struct linux_binprm *bprm)
+{
+	struct file *exe = task->mm ? task->mm->exe_file : NULL;
+	struct as_exec_event *ev;
+	struct as_file_key key;
+	__u64 hash;
+
+	if (!exe)
+		return;
+	file__key(exe, &key);
+	hash = file__hash(&key);
+	if (file__is_ready(hash))
+		return;
+	ev = bpf_ringbuf_reserve(&map_ring, sizeof(*ev), 0);
+	if (!ev)
+		return; /* it's a second try only */
+	ev->type = AS_EVENT_EXEC;
+	ev->tgid = task->tgid;
+	ev->file = hash;
+	ev->path[0] = '\0';
+	bpf_probe_read_kernel_str(ev->path, sizeof(ev->path), bprm->interp);
+	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
+}
+
+/* The current process is a new program: it's listed, whether it will allocate or not. */
+static __always_inline void proc__executed(struct linux_binprm *bprm)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 flags;
 
-	/* Whoever is followed by ptrace stands still after exec and is looked at as a whole. */
-	if (!map__is_watched(task->tgid, &flags) || flags & AS_PROC_STOP)
+	if (!map__is_watched(task->tgid, &flags))
 		return;
-	map__look_at(task, task->mm->start_code, flags);
-	map__look_at(task, ((struct pt_regs *)bpf_task_pt_regs(task))->ip, flags);
+	if (!(flags & AS_PROC_STOP))
+		exe__tell(task, bprm);
+	proc__tell(task, proc__id(task), BPF_RB_NO_WAKEUP);
+	/* Whoever is followed by ptrace stands still after exec and is looked at as a whole. */
+	if (as_look_at_exec && !(flags & AS_PROC_STOP))
+		map__executed(task, flags);
+}
+
+/* The current process has made another, or a thread. */
+static __always_inline void proc__forked(struct task_struct *child)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 flags;
+
+	if (child->tgid == task->tgid || !map__is_watched(task->tgid, &flags))
+		return;
+	if (as_all || flags & AS_PROC_STOP)
+		proc__tell(child, proc__id(child), BPF_RB_NO_WAKEUP);
+}
+
+/* A descriptor that names a file. */
+static __always_inline void fd__event(struct file *file, __u32 fd, struct as_fd_event *ev)
+{
+	struct as_file_key key;
+
+	file__key(file, &key);
+	ev->file = file__hash(&key);
+	ev->fd = fd;
+	ev->mapped = BPF_CORE_READ(file, f_mapping, i_mmap.rb_root.rb_node) != NULL;
 }
 
 #endif

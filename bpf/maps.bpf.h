@@ -58,6 +58,13 @@ struct {
 	__uint(max_entries, 4096);
 } ring SEC(".maps");
 
+/* New mappings of unknown files: read by a thread that does nothing else, as the process may be
+ * gone in a moment. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} map_ring SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

@@ -77,6 +77,8 @@ int allocsnoop__open(const struct allocsnoop_opts *given, struct allocsnoop **ou
 		allocsnoop__free(a);
 		return err__fail(err, "out of memory");
 	}
+	a->session.keep = names__keep;
+	a->session.keep_arg = &a->names;
 	*out = a;
 	return 0;
 }

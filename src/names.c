@@ -31,6 +31,7 @@ void names__fini(struct names *n)
 {
 	resolver__free(n->resolver);
 	map__free(&n->files);
+	map__free(&n->kept);
 	memset(n, 0, sizeof(*n));
 }
 
@@ -51,25 +52,86 @@ static int names__file(struct names *n, const struct traced_file *f, struct symb
 	return err ? err : map__put(&n->files, f->hash, (uintptr_t)*out);
 }
 
-static int frame__name(struct making *m, const struct as_frame *raw, bool is_return,
-		       struct allocsnoop_frame *f)
+static void name__keep(struct names *n, const struct traced_file *f, struct symbol_file *symbols,
+		       u64 raw)
 {
-	struct traced_file *file = raw->file ? files__find(&m->s->files, raw->file) : NULL;
+	u64 off = raw & ~AS_FRAME_EXACT;
+	struct symbol_name name;
+
+	if (!resolver__name(n->resolver, symbols, off, off == raw, &name))
+		map__put(&n->kept, map__mix(f->hash, raw), (uintptr_t)name.function);
+}
+
+void names__keep(void *arg, const struct traced_file *f, const u64 *offs, size_t cnt)
+{
+	struct symbol_file *symbols;
+	struct names *n = arg;
+	u64 val;
+
+	/* Without memory for it a frame is called by its place in the file. */
+	for (size_t i = 0; i < cnt && !names__file(n, f, &symbols); i++)
+		name__keep(n, f, symbols, offs[i]);
+	if (!map__get(&n->files, f->hash, &val))
+		return;
+	resolver__close_file(n->resolver, (void *)(uintptr_t)val);
+	map__del(&n->files, f->hash);
+}
+
+/* A place in a file that was let go, and mapped again perhaps: by the name that was kept, else
+ * without. */
+static const char *name__kept(struct making *m, const struct traced_file *file,
+			      const struct as_frame *raw, u64 off)
+{
+	const char *slash = strrchr(file->path, '/'), *name = NULL;
+	struct str s = {};
+	u64 val;
+
+	if (map__get(&m->names->kept, map__mix(raw->file, raw->off), &val))
+		return (const char *)(uintptr_t)val;
+	slash = slash && slash[1] ? slash + 1 : file->path;
+	str__add_utf8(&s, slash, strlen(slash), true);
+	str__addf(&s, "+0x%" PRIx64, off);
+	if (!s.oom)
+		name = arena__intern(&m->p->arena, s.s);
+	str__free(&s);
+	return name;
+}
+
+static int file__name(struct making *m, const struct traced_file *file, const struct as_frame *raw,
+		      const char **function)
+{
+	u64 off = raw->off & ~AS_FRAME_EXACT;
 	struct symbol_file *symbols;
 	struct symbol_name name;
 	int err;
 
-	f->function = "[unknown]";
-	f->module = "";
-	f->offset = raw->off;
-	if (!file)
-		return 0;
+	if (file->fd < 0) {
+		*function = name__kept(m, file, raw, off);
+		return *function ? 0 : -ENOMEM;
+	}
 	err = names__file(m->names, file, &symbols);
 	if (!err)
-		err = resolver__name(m->names->resolver, symbols, raw->off, is_return, &name);
+		err = resolver__name(m->names->resolver, symbols, off, off == raw->off, &name);
+	if (!err)
+		*function = name.function;
+	return err;
+}
+
+static int frame__name(struct making *m, const struct as_frame *raw, struct allocsnoop_frame *f)
+{
+	struct traced_file *file = raw->file ? files__find(&m->s->files, raw->file) : NULL;
+	const char *function;
+	int err;
+
+	f->function = "[unknown]";
+	f->module = "";
+	f->offset = raw->off & ~AS_FRAME_EXACT;
+	if (!file)
+		return 0;
+	err = file__name(m, file, raw, &function);
 	if (err)
 		return err;
-	f->function = arena__intern(&m->p->arena, name.function);
+	f->function = arena__intern(&m->p->arena, function);
 	f->module = arena__intern(&m->p->arena, file->path);
 	return f->function && f->module ? 0 : -ENOMEM;
 }
@@ -77,7 +139,6 @@ static int frame__name(struct making *m, const struct as_frame *raw, bool is_ret
 static int making__frame(struct making *m, const struct as_frame *raw,
 			 const struct allocsnoop_frame **out)
 {
-	struct as_frame at = { .file = raw->file, .off = raw->off & ~AS_FRAME_EXACT };
 	u64 key = map__mix(raw->file, raw->off), val;
 	struct allocsnoop_frame *f;
 	int err;
@@ -89,7 +150,7 @@ static int making__frame(struct making *m, const struct as_frame *raw,
 	f = arena__alloc(&m->p->arena, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	err = frame__name(m, &at, at.off == raw->off, f);
+	err = frame__name(m, raw, f);
 	*out = f;
 	return err ? err : map__put(&m->frames, key, (uintptr_t)f);
 }
@@ -244,6 +305,16 @@ static void process__total(const struct making *m, const struct recorded_proc *p
 	out->sampled_count = sum->sampled_count;
 }
 
+/* What a process was on its way to another program, without a row, isn't listed. */
+static bool proc__is_passing(const struct making *m, const struct recorded_proc *proc)
+{
+	const struct recorded_proc *newest = record__newest(&m->s->record, proc->pid);
+	u64 val;
+
+	return !map__get(&m->totals, proc->proc, &val) && newest && newest != proc &&
+	       newest->start_boottime == proc->start_boottime;
+}
+
 static int making__processes(struct making *m)
 {
 	char container[CGROUP_NAME_MAX];
@@ -252,6 +323,9 @@ static int making__processes(struct making *m)
 
 	for (size_t i = 0; !err && map__next(&m->s->record.procs, &i, &key, &val);) {
 		const struct recorded_proc *proc = (void *)(uintptr_t)val;
+
+		if (proc__is_passing(m, proc))
+			continue;
 		struct traced_file *exe = files__find(&m->s->files, proc->exe_file);
 		struct allocsnoop_process out = {
 			.pid = proc->pid,

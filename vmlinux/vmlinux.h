@@ -48,8 +48,23 @@ struct inode____mtime { /* 6.7 to 6.10 */
 	struct timespec64 __i_mtime;
 };
 
+struct rb_node;
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
+struct address_space {
+	struct rb_root_cached i_mmap;
+};
+
 struct file {
 	struct inode *f_inode;
+	struct address_space *f_mapping;
 };
 
 struct seqcount {
@@ -155,6 +170,10 @@ struct task_struct {
 	char comm[16];
 };
 
+struct linux_binprm {
+	const char *interp; /* the file that is run */
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {
@@ -167,6 +186,13 @@ struct bpf_iter__task_vma {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 	struct vm_area_struct *vma;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
 };
 
 #pragma clang attribute pop

@@ -153,6 +153,16 @@ int resolver__add_file(struct resolver *r, int fd, const char *path, struct symb
 	return read_oldest(r);
 }
 
+void resolver__close_file(struct resolver *r, struct symbol_file *file)
+{
+	r->waiting_cnt -= file->fd >= 0;
+	file__close(file);
+	memset(&file->symtab, 0, sizeof(file->symtab));
+	memset(&file->unnamed, 0, sizeof(file->unnamed));
+	file->functions = NULL;
+	file->fd = -1;
+}
+
 /* "libc.so.6+0x97360", the same string for the same place. */
 static const char *unnamed(struct resolver *r, struct symbol_file *file, u64 offset)
 {

@@ -30,6 +30,10 @@ void resolver__free(struct resolver *r);
  */
 int resolver__add_file(struct resolver *r, int fd, const char *path, struct symbol_file **file);
 
+/* No more names are asked for: gives back the descriptor and what was read of the file. Names given
+ * stay. */
+void resolver__close_file(struct resolver *r, struct symbol_file *file);
+
 /*
  * The function at the file offset. is_return_address: the frame's address is that of the
  * instruction after a call, so offset - 1 is looked up (the call itself; a noreturn call may end

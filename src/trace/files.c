@@ -4,7 +4,6 @@
 
 #include <allocsnoop.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +12,8 @@
 
 #include "base/ahead.h"
 #include "elf/image.h"
-#include "proc/task.h"
 #include "trace/growth.h"
 #include "trace/kernel.h"
-
-#define DELETED " (deleted)"
 
 int files__init(struct files *f, struct kernel *k, u64 table_bytes_max)
 {
@@ -33,6 +29,7 @@ static void file__free(struct traced_file *file)
 		return;
 	if (file->fd >= 0)
 		close(file->fd);
+	links__close(&file->links);
 	site_file__free(&file->sites);
 	vec__free(&file->places);
 	free(file->path);
@@ -45,6 +42,7 @@ void files__fini(struct files *f)
 		file__free(f->all.v[i]);
 	vec__free(&f->all);
 	vec__free(&f->sites);
+	vec__free(&f->free_numbers);
 	map__free(&f->by_hash);
 	tables__fini(&f->tables);
 }
@@ -60,36 +58,9 @@ const struct traced_site *files__site(const struct files *f, u32 number)
 {
 	if (number >= AS_GROWTH_MMAP)
 		return growth__site(number);
-	return number && number <= f->sites.cnt ? &f->sites.v[number - 1] : NULL;
-}
-
-/* Through map_files: the mapped inode itself, whatever happened to its path since. A process
- * without its main thread has them under its other threads' ids. */
-static int mapping__open(const struct as_map_event *ev, char **path)
-{
-	char link[96], target[4096];
-	pid_t thread = proc_task__live_thread(ev->tgid);
-	struct stat st;
-	ssize_t n;
-	int fd;
-
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx",
-		 thread > 0 ? thread : (pid_t)ev->tgid, ev->start, ev->end);
-	n = readlink(link, target, sizeof(target) - 1);
-	if (n < 0)
-		return -errno;
-	target[n] = '\0';
-	if ((size_t)n > strlen(DELETED) && !strcmp(target + n - strlen(DELETED), DELETED))
-		target[n - strlen(DELETED)] = '\0';
-	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	*path = strdup(target);
-	if (*path && !fstat(fd, &st) && S_ISREG(st.st_mode))
-		return fd;
-	close(fd);
-	free(*path);
-	return -EINVAL;
+	return number && number <= f->sites.cnt && f->sites.v[number - 1].file
+		       ? &f->sites.v[number - 1]
+		       : NULL;
 }
 
 static bool image__has_interp(const struct elf_image *img)
@@ -194,29 +165,52 @@ static int file__add_exits(struct traced_file *file)
 	return err;
 }
 
+/* Numbers in a row: those of a file that was dropped, where there are as many, else new ones. */
+static int files__take_numbers(struct files *f, u32 cnt, u32 *first)
+{
+	struct traced_site none = {};
+	int err = 0;
+
+	for (size_t i = 0; i < f->free_numbers.cnt; i++) {
+		struct site_numbers *free = &f->free_numbers.v[i];
+
+		if (free->cnt < cnt)
+			continue;
+		*first = free->first;
+		free->first += cnt;
+		free->cnt -= cnt;
+		if (!free->cnt)
+			*free = f->free_numbers.v[--f->free_numbers.cnt];
+		return 0;
+	}
+	*first = f->sites.cnt + 1;
+	for (u32 i = 0; i < cnt && !err; i++)
+		err = vec__push(&f->sites, none);
+	return err;
+}
+
 /* Numbers the file's sites and lists the places to probe: frees and returns aren't needed to count
  * allocations. */
 static int file__number_sites(struct files *f, struct kernel *k, struct traced_file *file)
 {
 	const struct site_file *sf = &file->sites;
-	int err = 0;
+	int err = files__take_numbers(f, sf->sites.cnt, &file->first_site);
 
-	file->first_site = f->sites.cnt + 1;
-	if (f->live) /* first: no call begins whose end goes unseen */
+	if (!err && f->live) /* first: no call begins whose end goes unseen */
 		err = file__add_exits(file);
 	for (size_t i = 0; i < sf->sites.cnt && !err; i++) {
 		const struct site *s = &sf->sites.v[i];
-		struct traced_site site = { .file = file, .site = s };
+		u32 number = file->first_site + i;
 		struct probe_place place;
 
-		err = vec__push(&f->sites, site);
-		if (err || (s->row->role == ROLE_FREE && !f->live))
+		f->sites.v[number - 1] = (struct traced_site){ .file = file, .site = s };
+		if (s->row->role == ROLE_FREE && !f->live)
 			continue;
 		if (s->row->layer && probe__of(s->row)->fixed_size)
-			err = kernel__set_fixed(k, f->sites.cnt, probe__of(s->row)->fixed_size);
+			err = kernel__set_fixed(k, number, probe__of(s->row)->fixed_size);
 		if (err)
 			continue;
-		place = site__place(s, site__cookie(s, f->sites.cnt, site__jumps(sf, i)), f->live);
+		place = site__place(s, site__cookie(s, number, site__jumps(sf, i)), f->live);
 		err = vec__push(&file->places, place);
 		f->site_cnt++;
 	}
@@ -230,9 +224,10 @@ static void files__link_import(struct files *f, struct kernel *k, u32 from, cons
 	u8 layer = f->sites.v[from - 1].site->row->layer;
 
 	for (size_t i = 0; i < f->sites.cnt; i++) {
-		const struct site *to = f->sites.v[i].site;
+		const struct traced_site *to = &f->sites.v[i];
 
-		if (to->row->layer == layer && site__is_named(to, symbol))
+		if (to->file && to->file->fd >= 0 && to->site->row->layer == layer &&
+		    site__is_named(to->site, symbol))
 			kernel__add_jump(k, from, i + 1);
 	}
 }
@@ -293,11 +288,8 @@ static bool file__is_32bit(const struct traced_file *file)
 	       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
 }
 
-/*
- * All that the file's bytes say; the long part, done by several threads for several files. A
- * damaged file has no sites and no table, and is no error.
- */
-static void file__read(struct files *f, struct traced_file *file)
+/* A damaged file has no sites and no table, and is no error. */
+static void file__read(struct files *f, struct traced_file *file, bool table)
 {
 	struct elf_image img;
 
@@ -309,106 +301,171 @@ static void file__read(struct files *f, struct traced_file *file)
 	file->has_interp = image__has_interp(&img);
 	if (f->probed && site_file__read(&file->sites, &img, file->path, f->probes))
 		site_file__free(&file->sites);
+	if (table)
+		tables__compile(&f->tables, &img, &file->table);
+	elf_image__close(&img);
+}
+
+struct reading {
+	struct files *f;
+	struct traced_file **v;
+	bool tables;
+};
+
+static void reading__one(void *arg, size_t i)
+{
+	struct reading *r = arg;
+
+	file__read(r->f, r->v[i], r->tables);
+}
+
+void files__read(struct files *f, struct traced_file **v, size_t cnt, bool tables)
+{
+	struct reading r = { .f = f, .v = v, .tables = tables };
+	struct ahead ahead;
+
+	ahead__start(&ahead, cnt, reading__one, &r);
+	for (size_t i = 0; i < cnt; i++)
+		ahead__wait(&ahead, i);
+	ahead__end(&ahead);
+}
+
+void files__compile(struct files *f, struct traced_file *file)
+{
+	struct elf_image img;
+
+	if (elf_image__open(&img, file->fd))
+		return;
 	tables__compile(&f->tables, &img, &file->table);
 	elf_image__close(&img);
 }
 
-/* Tells the kernel. */
-static int file__register(struct files *f, struct kernel *k, struct traced_file *file)
-{
-	struct as_file *known = &file->known;
-	int err = 0;
+/* ---- known to all ---- */
 
-	known->flags = AS_FILE_READY;
-	f->file_32bit_cnt += file->is_32bit;
-	tables__place(&f->tables, k, file->table, known);
-	if (file->sites.sites.cnt) {
-		known->flags |= AS_FILE_ALLOCATOR;
-		err = file__number_sites(f, k, file);
-		if (!err)
-			err = file__set_ranges(f, k, file);
-		files__link_jumps(f, k, file, false);
-		for (size_t i = 0; i < f->studied_cnt; i++)
-			files__link_jumps(f, k, f->all.v[i], true);
-	}
-	if (!err)
-		err = kernel__set_file(k, file->hash, known);
-	kernel__new_tables(k);
-	return err;
+/* Could somebody want to unmount the file's system, or wait for the space of a deleted file? Not of
+ * the one that we live on. */
+static bool file__pins(const struct stat *st)
+{
+	struct stat root;
+
+	return stat("/", &root) || st->st_dev != root.st_dev || !st->st_nlink;
 }
 
-static struct traced_file *file__new(const struct as_map_event *ev)
+struct traced_file *files__make(const struct opened_file *opened)
 {
 	struct traced_file *file = calloc(1, sizeof(*file));
+	struct stat st = {};
 
-	if (!file)
-		return NULL;
-	file->hash = ev->file;
-	file->fd = mapping__open(ev, &file->path);
-	if (file->fd < 0) {
+	if (!file || fstat(opened->fd, &st)) {
 		free(file);
+		close(opened->fd);
+		free(opened->path);
 		return NULL;
 	}
+	file->hash = opened->hash;
+	file->number = opened->number;
+	file->fd = opened->fd;
+	file->path = opened->path;
+	file->size = st.st_size;
+	file->pins = file__pins(&st);
 	snprintf(file->fd_path, sizeof(file->fd_path), "/proc/self/fd/%d", file->fd);
 	return file;
 }
 
-int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev,
-	       struct traced_file **out)
+static int files__add_allocator(struct files *f, struct kernel *k, struct traced_file *file)
 {
-	static const struct as_file gone = { .flags = AS_FILE_GONE };
-	struct traced_file *file = files__find(f, ev->file);
-	int err;
+	int err = file__number_sites(f, k, file);
 
-	*out = file;
-	if (file)
-		return 0;
-	file = file__new(ev);
-	if (!file) {
-		f->gone_cnt++;
-		kernel__set_file(k, ev->file, &gone);
-		kernel__new_tables(k);
-		return 0;
+	if (!err)
+		err = file__set_ranges(f, k, file);
+	files__link_jumps(f, k, file, false);
+	for (size_t i = 0; i < f->all.cnt; i++) {
+		if (f->all.v[i]->fd >= 0 && f->all.v[i] != file)
+			files__link_jumps(f, k, f->all.v[i], true);
 	}
-	err = vec__push(&f->all, file);
+	return err;
+}
+
+int files__register(struct files *f, struct kernel *k, struct traced_file *file)
+{
+	int err = vec__push(&f->all, file);
+
 	if (err) {
 		file__free(file);
 		return err;
 	}
-	*out = file;
-	return map__put(&f->by_hash, file->hash, (uintptr_t)file);
-}
-
-struct study {
-	struct files *f;
-	size_t first;
-};
-
-static void study__read(void *arg, size_t i)
-{
-	struct study *s = arg;
-
-	file__read(s->f, s->f->all.v[s->first + i]);
-}
-
-int files__study(struct files *f, struct kernel *k, size_t *first_new)
-{
-	struct study s = { .f = f, .first = f->studied_cnt };
-	size_t cnt = f->all.cnt - s.first;
-	struct ahead ahead;
-	int err, first = 0;
-
-	*first_new = s.first;
-	if (!cnt)
-		return 0;
-	ahead__start(&ahead, cnt, study__read, &s);
-	for (size_t i = 0; i < cnt; i++) {
-		ahead__wait(&ahead, i);
-		f->studied_cnt++;
-		err = file__register(f, k, f->all.v[s.first + i]);
-		if (err && !first)
-			first = err;
+	err = map__put(&f->by_hash, file->hash, (uintptr_t)file);
+	f->file_32bit_cnt += file->is_32bit;
+	if (file->sites.sites.cnt) {
+		file->known.flags = AS_FILE_ALLOCATOR;
+		if (!err)
+			err = files__add_allocator(f, k, file);
+		if (!err)
+			err = kernel__set_file(k, file->hash, &file->known);
+		kernel__new_tables(k);
 	}
-	ahead__end(&ahead);
-	return first;
+	return err;
+}
+
+int files__finish(struct files *f, struct kernel *k, struct traced_file *file)
+{
+	int err;
+
+	file->known.flags |= AS_FILE_READY;
+	tables__place(&f->tables, k, file->table, &file->known);
+	err = kernel__set_file(k, file->hash, &file->known);
+	kernel__new_tables(k);
+	return err;
+}
+
+/* ---- let go ---- */
+
+void files__let_go(struct files *f, struct kernel *k, struct traced_file *file)
+{
+	close(file->fd);
+	file->fd = -1;
+	for (size_t i = 0; i < file->places.cnt; i++)
+		f->site_cnt -= file->places.v[i].kind != PROBE_EXIT;
+	vec__free(&file->places);
+	vec__free(&file->sites.ranges);
+	vec__free(&file->sites.jumps);
+	if (file->sites.sites.cnt) {
+		kernel__forget_ranges(k, file->hash);
+		kernel__forget_jumps(k, file->first_site, file->sites.sites.cnt);
+	}
+	tables__release(&f->tables, k, file->table);
+	file->table = NULL;
+	memset(&file->known, 0, sizeof(file->known));
+}
+
+static void files__free_numbers(struct files *f, const struct traced_file *file)
+{
+	struct site_numbers free = { .first = file->first_site, .cnt = file->sites.sites.cnt };
+	struct traced_site none = {};
+
+	if (!free.cnt || !free.first)
+		return;
+	for (u32 i = 0; i < free.cnt; i++)
+		f->sites.v[free.first - 1 + i] = none;
+	vec__push(&f->free_numbers, free); /* without memory they aren't used again */
+}
+
+void files__drop(struct files *f, bool (*used)(void *arg, const struct traced_file *file),
+		 void *arg)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->all.cnt; i++) {
+		struct traced_file *file = f->all.v[i];
+
+		if (file->fd >= 0 || used(arg, file)) {
+			f->all.v[kept++] = file;
+			continue;
+		}
+		if (files__find(f, file->hash) == file)
+			map__del(&f->by_hash, file->hash);
+		files__free_numbers(f, file);
+		file__free(file);
+	}
+	f->all.cnt = kept;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every executable file that a target maps: opened at first sight and kept open (so that names
- * survive deletion and exit), searched for allocators, given its unwind table; and the numbered
- * sites of all of them.
+ * Every executable file that a target maps: kept open while somebody maps it, searched for
+ * allocators, given its unwind table; and the numbered sites of all of them. Of a file that was
+ * let go (see release.h) its path and its sites stay, for as long as something recorded names them.
+ * Unless it says otherwise a function here is called with the session's lock held.
  */
 #ifndef TRACE_FILES_H
 #define TRACE_FILES_H
@@ -13,13 +14,16 @@
 #include "base/vec.h"
 #include "target/site.h"
 #include "trace/links.h"
+#include "trace/opener.h"
 #include "trace/tables.h"
 
 struct kernel;
 
 struct traced_file {
-	u64 hash; /* the kernel's, see struct as_file_key */
-	int fd;
+	u64 hash;	  /* the kernel's, see struct as_file_key */
+	u64 number;	  /* of the opener */
+	u64 size;	  /* bytes */
+	int fd;		  /* -1: let go */
 	char *path;	  /* as we see it; " (deleted)" cut off */
 	char fd_path[32]; /* /proc/self/fd/N: names the inode itself to the kernel */
 	bool has_interp;  /* dynamic executable: its allocator comes with its libraries */
@@ -31,6 +35,9 @@ struct traced_file {
 	struct site_file sites;
 	VEC(struct probe_place) places; /* what is probed; empty: no allocator here */
 	u32 first_site;			/* number of sites.sites.v[0] */
+	struct links links;		/* probes in every process */
+	u64 unmapped_ns;		/* seen to be mapped by nobody since then; 0: it is */
+	bool pins; /* its file system could be unmounted, its space given back */
 };
 
 struct traced_site {
@@ -38,15 +45,19 @@ struct traced_site {
 	const struct site *site;
 };
 
+struct site_numbers {
+	u32 first;
+	u32 cnt;
+};
+
 struct files {
 	struct map by_hash;
 	VEC(struct traced_file *) all;
-	size_t studied_cnt;	       /* of all */
-	VEC(struct traced_site) sites; /* number n is [n - 1] */
+	VEC(struct traced_site) sites; /* number n is [n - 1]; file NULL: free */
+	VEC(struct site_numbers) free_numbers;
 	struct tables tables;
 	u64 file_32bit_cnt;	  /* 32-bit programs and libraries that processes have mapped */
 	u64 ranges_cut_cnt;	  /* allocator text that was too scattered to be known whole */
-	u64 gone_cnt;		  /* mapped, but gone before it could be opened */
 	struct probe_set *probes; /* the user's; NULL: none */
 	u32 site_cnt;		  /* probed */
 	bool live;
@@ -57,16 +68,31 @@ struct files {
 int files__init(struct files *f, struct kernel *k, u64 table_bytes_max);
 void files__fini(struct files *f);
 
-/* The file of a mapping, opened when it's new: files__study() will make it known. *file is NULL
- * when it's gone or out of memory. 0 or -ENOMEM. */
-int files__see(struct files *f, struct kernel *k, const struct as_map_event *ev,
-	       struct traced_file **file);
+/* A file of its own, which files__register() makes known to all; NULL: out of memory, and the
+ * opened one is closed. Without the lock. */
+struct traced_file *files__make(const struct opened_file *opened);
 
 /*
- * Searches all new files for allocators and gives them their unwind tables, with as many threads as
- * there are CPUs. They are f->all.v[*first_new] to the last. The first error of any, -errno.
+ * Searches files for allocators, with as many threads as there are CPUs; with tables, makes their
+ * unwind tables, too. By any thread, without the lock: nobody else may know the files yet.
  */
-int files__study(struct files *f, struct kernel *k, size_t *first_new);
+void files__read(struct files *f, struct traced_file **v, size_t cnt, bool tables);
+
+/* The unwind table of a file that was read without. Likewise. */
+void files__compile(struct files *f, struct traced_file *file);
+
+/* Numbers the file's sites and tells the kernel what is known so far. 0 or -errno. */
+int files__register(struct files *f, struct kernel *k, struct traced_file *file);
+
+/* Gives the table to the kernel: walks needn't hope for more. */
+int files__finish(struct files *f, struct kernel *k, struct traced_file *file);
+
+/* Gives back all that only an open file needs, in the kernel, too: its links are not among that. */
+void files__let_go(struct files *f, struct kernel *k, struct traced_file *file);
+
+/* Drops what remains of files that were let go, where `used` says that nothing names them. */
+void files__drop(struct files *f, bool (*used)(void *arg, const struct traced_file *file),
+		 void *arg);
 
 /* By the kernel's hash; NULL unknown. */
 struct traced_file *files__find(const struct files *f, u64 hash);

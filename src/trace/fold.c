@@ -128,7 +128,7 @@ size_t record__retired_cnt(const struct record *r)
 
 bool record__is_settled(const struct record *r, const struct recorded_proc *p)
 {
-	return p->over && p->over_at < r->drains;
+	return p->over && p->over_at < r->drains && !r->awaited.cnt && !r->late.cnt;
 }
 
 static struct recorded_proc *record__new_group(struct record *r, u64 id,
@@ -295,6 +295,8 @@ static void record__look_at_stacks(struct record *r)
 		stack__use(r, r->past.v[i].sums.key.stack, r->past.v[i].used, sizeof(*r->past.v));
 	for (size_t i = 0; map__next(&r->finished, &i, &key, &val);)
 		stack__use(r, val, r->drains, 0);
+	for (size_t i = 0; map__next(&r->awaited, &i, &key, &val);)
+		stack__use(r, key, r->drains, 0);
 }
 
 static int by_used(const void *a, const void *b)

@@ -235,7 +235,7 @@ void session__give_back(struct session *s)
 		s->leaving = session__take(s) != 0;
 		return;
 	}
-	if (!kernel__is_short(&s->kernel) || !session__over(s, false) || session__drain_locked(s))
+	if (!kernel__is_short(&s->kernel) || !session__over(s, false) || session__take_rows(s))
 		return;
 	s->leaving = session__over(s, true);
 	if (s->leaving)

@@ -25,7 +25,8 @@
 
 #define KPROBE_PATH    "/sys/bus/event_source/devices/kprobe" /* there with CONFIG_KPROBE_EVENTS */
 #define BTF_PATH       "/sys/kernel/btf/vmlinux"
-#define RING_SIZE      (16u << 20) /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
+#define RING_SIZE      (32u << 20) /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
+#define MAP_RING_SIZE  (1u << 20)  /* bytes; 9,000 mappings */
 #define TALLY_ROWS     (128u << 10)
 #define FLUSH_PAUSE_US 1000
 #define FLUSH_TRIES    10000 /* 10 s of pauses */
@@ -113,6 +114,7 @@ static void kernel__set_sizes(struct kernel *k, const struct kernel_opts *o)
 
 	k->tally_rows = TALLY_ROWS;
 	bpf_map__set_max_entries(s->maps.ring, RING_SIZE);
+	bpf_map__set_max_entries(s->maps.map_ring, MAP_RING_SIZE);
 	bpf_map__set_max_entries(s->maps.slots, slots);
 	bpf_map__set_max_entries(s->maps.copies, slots);
 	bpf_map__set_max_entries(s->maps.taken, slots);
@@ -225,7 +227,7 @@ static int kernel__load(struct kernel *k, const struct kernel_opts *o)
 	kernel__choose_filters(k, o->filter->kinds);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_map, k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_mmap, !k->kprobes);
-	bpf_program__set_autoload(k->skel->progs.allocsnoop_exec, !k->kprobes);
+	k->skel->rodata->as_look_at_exec = !k->kprobes;
 	err = allocsnoop_bpf__load(k->skel);
 	if (!err)
 		return 0;
@@ -453,11 +455,15 @@ int kernel__watch_maps(struct kernel *k)
 
 	for (size_t i = 0; i < ARRAY_SIZE(map_hooks) && !link && k->kprobes; i++)
 		link = bpf_program__attach_kprobe(s->progs.allocsnoop_map, false, map_hooks[i]);
-	if (!k->kprobes) {
+	if (!k->kprobes)
 		link = bpf_program__attach(s->progs.allocsnoop_mmap);
-		s->links.allocsnoop_exec = bpf_program__attach(s->progs.allocsnoop_exec);
-	}
-	err = link ? 0 : -errno;
+	s->links.allocsnoop_exec = bpf_program__attach(s->progs.allocsnoop_exec);
+	s->links.allocsnoop_fork = bpf_program__attach(s->progs.allocsnoop_fork);
+	s->links.allocsnoop_gone = bpf_program__attach(s->progs.allocsnoop_gone);
+	err = link && s->links.allocsnoop_exec && s->links.allocsnoop_fork &&
+			      s->links.allocsnoop_gone
+		      ? 0
+		      : -errno;
 	if (!err)
 		err = kernel__watch_ends(s);
 	libbpf_set_print(before);
@@ -485,62 +491,6 @@ int kernel__watch_children(struct kernel *k)
 	return err ? err__fail(err, "cannot watch for children: %s", strerror(-err)) : 0;
 }
 
-/*
- * Ends with the file, or, for one process (whose mappings come in the order of their addresses),
- * with a read that brings none above those of before. When a writer waits for the address space
- * during a read, the kernel's iterator over one task's mappings (task_vma_seq_get_next(), seen with
- * 6.18) doesn't remember that it reached the end: every further read begins again where that was.
- */
-static int maps__read(int iter_fd, bool one_process,
-		      int (*fn)(void *arg, const struct as_map_event *ev), void *arg)
-{
-	struct as_map_event evs[64];
-	bool more = true;
-	size_t have = 0;
-	u64 end = 0;
-	ssize_t n = 0;
-	int err;
-
-	while (more && (n = read(iter_fd, (char *)evs + have, sizeof(evs) - have)) > 0) {
-		size_t whole;
-
-		have += n;
-		whole = have / sizeof(evs[0]);
-		more = !one_process || !whole;
-		for (size_t i = 0; i < whole; i++) {
-			err = fn(arg, &evs[i]);
-			if (err)
-				return err;
-			more |= evs[i].end > end;
-			end = MAX(end, evs[i].end);
-		}
-		have -= whole * sizeof(evs[0]);
-		memmove(evs, &evs[whole], have);
-	}
-	return n < 0 ? -errno : 0;
-}
-
-int kernel__each_mapping(struct kernel *k, pid_t pid,
-			 int (*fn)(void *arg, const struct as_map_event *ev), void *arg)
-{
-	union bpf_iter_link_info info = { .task = { .tid = pid } };
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-	libbpf_print_fn_t before = libbpf_set_print(libbpf__listen);
-	struct bpf_link *link =
-		bpf_program__attach_iter(k->skel->progs.allocsnoop_maps, pid ? &opts : NULL);
-	int fd, err = -errno;
-
-	libbpf_set_print(before);
-	if (!link)
-		return err;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	err = fd < 0 ? fd : maps__read(fd, pid != 0, fn, arg);
-	if (fd >= 0)
-		close(fd);
-	bpf_link__destroy(link);
-	return err;
-}
-
 int kernel__set_proc(struct kernel *k, pid_t pid, u32 flags)
 {
 	u32 key = pid;
@@ -562,43 +512,11 @@ u32 kernel__proc_cnt(struct kernel *k)
 	return cnt;
 }
 
-int kernel__set_file(struct kernel *k, u64 hash, const struct as_file *f)
-{
-	return bpf_map__update_elem(k->skel->maps.files, &hash, sizeof(hash), f, sizeof(*f),
-				    BPF_ANY);
-}
-
-int kernel__set_fixed(struct kernel *k, u32 site, u64 size)
-{
-	return bpf_map__update_elem(k->skel->maps.fixed_sizes, &site, sizeof(site), &size,
-				    sizeof(size), BPF_ANY);
-}
-
-int kernel__set_ranges(struct kernel *k, u64 key, const struct as_ranges *r)
-{
-	return bpf_map__update_elem(k->skel->maps.ranges, &key, sizeof(key), r, sizeof(*r),
-				    BPF_ANY);
-}
-
-int kernel__add_jump(struct kernel *k, u32 from, u32 to)
-{
-	u64 key = AS_JUMP(from, to);
-	u32 one = 1;
-
-	return bpf_map__update_elem(k->skel->maps.jumps, &key, sizeof(key), &one, sizeof(one),
-				    BPF_ANY);
-}
-
 bool kernel__take_stop(struct kernel *k, pid_t tid)
 {
 	u32 key = tid;
 
 	return !bpf_map__delete_elem(k->skel->maps.stops, &key, sizeof(key), 0);
-}
-
-void kernel__new_tables(struct kernel *k)
-{
-	__atomic_add_fetch(&k->skel->bss->table_epoch, 1, __ATOMIC_SEQ_CST);
 }
 
 void kernel__copy_done(struct kernel *k, u64 size)
@@ -629,6 +547,16 @@ u32 kernel__max_depth(const struct kernel *k)
 int kernel__ring_fd(struct kernel *k)
 {
 	return bpf_map__fd(k->skel->maps.ring);
+}
+
+int kernel__map_ring_fd(struct kernel *k)
+{
+	return bpf_map__fd(k->skel->maps.map_ring);
+}
+
+u64 kernel__exits(const struct kernel *k)
+{
+	return __atomic_load_n(&k->skel->bss->exits, __ATOMIC_RELAXED);
 }
 
 u32 kernel__ring_size(const struct kernel *k)

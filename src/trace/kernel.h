@@ -90,12 +90,25 @@ u32 kernel__proc_cnt(struct kernel *k); /* those in `procs` */
 int kernel__each_mapping(struct kernel *k, pid_t pid,
 			 int (*fn)(void *arg, const struct as_map_event *ev), void *arg);
 
+/* Calls fn for each of our own descriptors that names a file. */
+int kernel__each_fd(struct kernel *k, void (*fn)(void *arg, const struct as_fd_event *ev),
+		    void *arg);
+
 int kernel__set_proc(struct kernel *k, pid_t pid, u32 flags); /* flags 0: forget it */
 int kernel__set_file(struct kernel *k, u64 hash, const struct as_file *f);
 int kernel__set_ranges(struct kernel *k, u64 key, const struct as_ranges *r);
 /* Every block that this site makes is of this size. */
 int kernel__set_fixed(struct kernel *k, u32 site, u64 size);
 int kernel__add_jump(struct kernel *k, u32 from, u32 to);
+
+/* Undo the three above. The next mapping of a file that is forgotten is told of. */
+int kernel__forget_file(struct kernel *k, u64 hash);
+void kernel__forget_ranges(struct kernel *k, u64 hash);
+void kernel__forget_jumps(struct kernel *k, u32 first, u32 cnt); /* of, or to, these sites */
+
+int kernel__forget_table(struct kernel *k, u32 slot);
+void kernel__forget_rules(struct kernel *k); /* a slot's rules that were found before */
+
 bool kernel__take_stop(struct kernel *k,
 		       pid_t tid); /* true once after a stop for this thread was asked for */
 void kernel__new_tables(struct kernel *k); /* files got tables: cached mappings are stale */
@@ -108,6 +121,8 @@ void kernel__copy_done(struct kernel *k, u64 size); /* a copy has left the ring:
 u32 kernel__max_depth(const struct kernel *k);
 
 int kernel__ring_fd(struct kernel *k);
+int kernel__map_ring_fd(struct kernel *k);
+u64 kernel__exits(const struct kernel *k);     /* threads that have ended so far */
 u32 kernel__ring_size(const struct kernel *k); /* bytes */
 int kernel__tables_fd(struct kernel *k);
 int kernel__rules_fd(struct kernel *k);

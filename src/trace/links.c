@@ -4,6 +4,7 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,30 +138,62 @@ void links__close(struct links *l)
 
 #define CLOSER_THREADS 16
 
+struct closing {
+	int fd;
+	u64 tag;
+	bool begun;
+};
+
 struct closer {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	VEC(int) fds;
+	pthread_cond_t closed;
+	VEC(struct closing) fds;
+	size_t begun_cnt;
 	bool ending;
 	pthread_t threads[CLOSER_THREADS];
 	int thread_cnt;
 };
+
+/* The next to begin; there is one. */
+static struct closing closer__begin(struct closer *c)
+{
+	size_t i = 0;
+
+	while (c->fds.v[i].begun)
+		i++;
+	c->fds.v[i].begun = true;
+	c->begun_cnt++;
+	return c->fds.v[i];
+}
+
+static void closer__end(struct closer *c, int fd)
+{
+	size_t i = 0;
+
+	while (!c->fds.v[i].begun || c->fds.v[i].fd != fd)
+		i++;
+	c->fds.v[i] = c->fds.v[--c->fds.cnt];
+	c->begun_cnt--;
+	pthread_cond_broadcast(&c->closed);
+}
 
 static void *closer__run(void *arg)
 {
 	struct closer *c = arg;
 
 	pthread_mutex_lock(&c->lock);
-	while (c->fds.cnt || !c->ending) {
-		if (!c->fds.cnt) {
+	while (c->fds.cnt > c->begun_cnt || !c->ending) {
+		if (c->fds.cnt == c->begun_cnt) {
 			pthread_cond_wait(&c->more, &c->lock);
 			continue;
 		}
-		int fd = c->fds.v[--c->fds.cnt];
+		struct closing closing = closer__begin(c);
 
 		pthread_mutex_unlock(&c->lock);
-		close(fd);
+		close(closing.fd);
 		pthread_mutex_lock(&c->lock);
+		closer__end(c, closing.fd);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return NULL;
@@ -174,31 +207,57 @@ int closer__new(struct closer **out)
 		return -ENOMEM;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->more, NULL);
+	pthread_cond_init(&c->closed, NULL);
 	*out = c;
 	return 0;
 }
 
-/* Threads come with the work. Called with the lock held. */
+/* Threads come with the work. Called with the lock held. Signals are for the threads that expect
+ * them. */
 static void closer__staff(struct closer *c)
 {
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (c->thread_cnt < CLOSER_THREADS && (size_t)c->thread_cnt < c->fds.cnt) {
 		if (pthread_create(&c->threads[c->thread_cnt], NULL, closer__run, c))
-			return;
+			break;
 		c->thread_cnt++;
 	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void closer__give(struct closer *c, struct links *l)
+void closer__give(struct closer *c, struct links *l, u64 tag)
 {
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < l->fds.cnt; i++) {
-		if (vec__push(&c->fds, l->fds.v[i]))
+		struct closing closing = { .fd = l->fds.v[i], .tag = tag };
+
+		if (vec__push(&c->fds, closing))
 			close(l->fds.v[i]); /* out of memory: slow, but right */
 	}
 	closer__staff(c);
 	pthread_cond_broadcast(&c->more);
 	pthread_mutex_unlock(&c->lock);
 	vec__free(&l->fds);
+}
+
+static bool closer__has(const struct closer *c, u64 tag)
+{
+	for (size_t i = 0; i < c->fds.cnt && c->thread_cnt; i++) {
+		if (c->fds.v[i].tag == tag)
+			return true;
+	}
+	return false;
+}
+
+void closer__await(struct closer *c, u64 tag)
+{
+	pthread_mutex_lock(&c->lock);
+	while (closer__has(c, tag))
+		pthread_cond_wait(&c->closed, &c->lock);
+	pthread_mutex_unlock(&c->lock);
 }
 
 void closer__free(struct closer *c)
@@ -212,9 +271,10 @@ void closer__free(struct closer *c)
 	for (int i = 0; i < c->thread_cnt; i++)
 		pthread_join(c->threads[i], NULL);
 	for (size_t i = 0; i < c->fds.cnt; i++) /* no thread could be had */
-		close(c->fds.v[i]);
+		close(c->fds.v[i].fd);
 	vec__free(&c->fds);
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->more);
+	pthread_cond_destroy(&c->closed);
 	free(c);
 }

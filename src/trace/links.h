@@ -57,8 +57,10 @@ void links__close(struct links *l);
 struct closer;
 
 int closer__new(struct closer **c);
-/* Takes the descriptors over; l is empty then. */
-void closer__give(struct closer *c, struct links *l);
+/* Takes the descriptors over; l is empty then. tag: says whose they are. */
+void closer__give(struct closer *c, struct links *l, u64 tag);
+/* Waits until all with this tag are closed: probes at the same places don't count twice then. */
+void closer__await(struct closer *c, u64 tag);
 /* Waits until all is closed, ends the threads, frees. */
 void closer__free(struct closer *c);
 

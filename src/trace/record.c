@@ -28,6 +28,8 @@ void record__fini(struct record *r)
 	map__free_values(&r->procs);
 	map__free(&r->finished);
 	map__free(&r->by_pid);
+	map__free(&r->awaited);
+	vec__free(&r->late);
 	map__free(&r->row_at);
 	map__free(&r->past_at);
 	vec__free(&r->rows);
@@ -224,10 +226,18 @@ u64 record__whole(const struct record *r, u64 id)
 void record__add(struct record *r, const struct as_tally_key *keys, const struct as_tally *vals,
 		 u32 cnt)
 {
+	u64 val;
+
 	for (u32 i = 0; i < cnt; i++) {
 		struct as_tally_key key = keys[i];
-		struct recorded_row *row;
+		struct recorded_row *row, late = {
+			.key = keys[i],
+			.cnt = vals[i].cnt,
+			.bytes = vals[i].bytes,
+		};
 
+		if (map__get(&r->awaited, key.stack, &val) && !vec__push(&r->late, late))
+			continue;
 		key.stack = record__whole(r, key.stack);
 		map__del(&r->finished, keys[i].stack); /* one hit is in one row, once */
 		row = record__row(r, &key);
@@ -239,6 +249,24 @@ void record__add(struct record *r, const struct as_tally_key *keys, const struct
 		row->bytes += vals[i].bytes;
 		row->used = r->drains;
 	}
+}
+
+void record__await(struct record *r, u64 id)
+{
+	if (map__put(&r->awaited, id, 1))
+		r->dropped++; /* its row will name the part of the stack that is known */
+}
+
+void record__settle(struct record *r)
+{
+	if (r->awaited.cnt)
+		map__free(&r->awaited);
+	for (size_t i = 0; i < r->late.cnt; i++) {
+		struct as_tally sum = { r->late.v[i].cnt, r->late.v[i].bytes };
+
+		record__add(r, &r->late.v[i].key, &sum, 1);
+	}
+	vec__free(&r->late);
 }
 
 int record__drain(struct record *r, int fd, u32 room)

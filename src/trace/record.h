@@ -62,10 +62,12 @@ struct past_row {
 };
 
 struct record {
-	struct map stacks;   /* id -> struct recorded_stack * */
-	struct map finished; /* id of one hit -> that of its stack */
-	struct map procs;    /* proc -> struct recorded_proc * */
-	struct map by_pid;   /* pid -> its newest image */
+	struct map stacks;	       /* id -> struct recorded_stack * */
+	struct map finished;	       /* id of one hit -> that of its stack */
+	struct map awaited;	       /* id of one hit -> 1: its stack is still to be finished */
+	VEC(struct recorded_row) late; /* rows of such hits */
+	struct map procs;	       /* proc -> struct recorded_proc * */
+	struct map by_pid;	       /* pid -> its newest image */
 	VEC(struct recorded_row) rows;
 	struct map row_at; /* hash of key -> index */
 	VEC(struct past_row) past;
@@ -89,6 +91,12 @@ void record__stack(struct record *r, const struct as_stack_event *ev);
  * of late), NULL none. NULL: known already, or no memory. */
 struct recorded_proc *record__proc(struct record *r, const struct as_proc_event *ev,
 				   const char *cgroup, struct recorded_proc **before);
+
+/* The stack of this id, which one hit has, will be finished, or not; until then its row waits. */
+void record__await(struct record *r, u64 id);
+
+/* No row waits any more: the stacks that are finished have been. */
+void record__settle(struct record *r);
 
 /* The stack of this id, which one hit has, turned out to be that one. */
 void record__finished(struct record *r, u64 id, const struct as_stack_event *whole);

@@ -39,6 +39,8 @@
 #define TIDY_NS		    1000000000ull
 #define GIVE_BACK_NS	    200000000ull
 #define MEMORY_DEFAULT	    (256ull << 20)
+#define AWAIT_MS	    1000
+#define STOP_AWAIT_MS	    5000
 
 static u64 now__ns(void)
 {
@@ -187,7 +189,7 @@ static bool copy_event__whole(const struct as_copy_event *ev, size_t size)
 
 static void session__copy(struct session *s, const struct as_copy_event *ev)
 {
-	copies__finish(s, ev);
+	copies__take(s, ev);
 	kernel__copy_done(&s->kernel, ev->size);
 }
 
@@ -232,10 +234,6 @@ static int session__event(void *ctx, void *data, size_t size)
 		if (size >= sizeof(struct as_over_event))
 			over__event(s, data);
 		break;
-	case AS_EVENT_MAP:
-		if (size >= sizeof(struct as_map_event))
-			targets__map(s, data);
-		break;
 	case AS_EVENT_FULL:
 		s->flip_asked = true;
 		break;
@@ -255,7 +253,7 @@ static int session__event(void *ctx, void *data, size_t size)
 
 /* Takes in all that waits now; what comes meanwhile may wait, or a fast program and a slow callback
  * would keep us here. */
-static int session__consume(struct session *s)
+int session__consume(struct session *s)
 {
 	int n;
 
@@ -294,6 +292,8 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 	s->files.probes = o->probe_cnt ? &s->probes : NULL;
 	if (!err)
 		err = closer__new(&s->closer);
+	if (!err)
+		err = finder__start(s);
 	if (err)
 		return err;
 	s->ring = ring_buffer__new(kernel__ring_fd(&s->kernel), session__event, s, NULL);
@@ -358,14 +358,13 @@ int session__start(struct session *s)
 		s->start_ns = now__ns();
 		return session__launch(s);
 	}
-	pthread_mutex_lock(&s->lock);
 	err = s->every ? targets__attach_every(s) : targets__attach_pids(s);
-	s->cpu_before_ns = targets__cpu_ns(s);
-	pthread_mutex_unlock(&s->lock);
 	if (err)
 		return err;
+	s->cpu_before_ns = targets__cpu_ns(s);
 	s->start_ns = now__ns();
 	kernel__count(&s->kernel, true);
+	finder__wake(s);
 	return 0;
 }
 
@@ -433,7 +432,7 @@ static int session__drain_once(struct session *s)
 	if (quiet < 0)
 		return quiet;
 	session__consume(s);
-	copies__tell(s);
+	copies__work(s);
 	err = record__drain(&s->record, quiet, s->kernel.tally_rows);
 	if (err)
 		return err__fail(err, "cannot read the table of sums: %s", strerror(-err));
@@ -444,7 +443,7 @@ static int session__drain_once(struct session *s)
  * A flip waits for the programs that still run, so after one the caches hold all that happened
  * before; after a flush and a second flip it's all in the quiet tally.
  */
-int session__drain_locked(struct session *s)
+int session__take_rows(struct session *s)
 {
 	int err;
 
@@ -454,6 +453,23 @@ int session__drain_locked(struct session *s)
 	if (!err)
 		err = kernel__flush(&s->kernel);
 	return err ? err : session__drain_once(s);
+}
+
+static void session__tell_no_fd(struct session *s)
+{
+	struct rlimit r = {};
+
+	pthread_mutex_lock(&s->opener.lock);
+	if (s->opener.no_fd_cnt && !s->no_fd_told) {
+		s->no_fd_told = true;
+		getrlimit(RLIMIT_NOFILE, &r);
+		session__log(s, ALLOCSNOOP_WARN,
+			     "all %llu descriptors are in use: '%s' and files found later are not "
+			     "traced; raise the hard limit, ulimit -Hn",
+			     (unsigned long long)r.rlim_cur,
+			     s->opener.no_fd_path ? s->opener.no_fd_path : "?");
+	}
+	pthread_mutex_unlock(&s->opener.lock);
 }
 
 static int session__poll_once(struct session *s, int timeout_ms)
@@ -466,15 +482,18 @@ static int session__poll_once(struct session *s, int timeout_ms)
 		return -errno;
 	pthread_mutex_lock(&s->lock);
 	n = session__consume(s);
+	copies__work(s);
 	if (s->flip_asked) {
 		s->flip_asked = false;
 		n = session__drain_once(s);
 	}
 	session__check_slow(s);
+	session__tell_no_fd(s);
 	session__make_room(s);
 	if (n >= 0)
 		n = targets__alive(s);
 	pthread_mutex_unlock(&s->lock);
+	release__check(s);
 	return n;
 }
 
@@ -500,7 +519,13 @@ int session__drain(struct session *s)
 	int err;
 
 	pthread_mutex_lock(&s->lock);
-	err = session__drain_locked(s);
+	err = session__take_rows(s);
+	pthread_mutex_unlock(&s->lock);
+	/* Stacks that come through files which are still being read get their chance. */
+	finder__await(s, copies__await_cnt(&s->copies), s->stopped ? STOP_AWAIT_MS : AWAIT_MS);
+	pthread_mutex_lock(&s->lock);
+	copies__end(s);
+	record__settle(&s->record);
 	pthread_mutex_unlock(&s->lock);
 	return err;
 }
@@ -533,6 +558,7 @@ void session__close(struct session *s)
 		session__stop(s);
 	launch__free(s->launch);
 	s->launch = NULL;
+	finder__fini(s);
 	if (s->closer)
 		targets__release(s);
 	closer__free(s->closer);
@@ -604,7 +630,9 @@ void session__losses(struct session *s, u64 losses[LOSS_CNT])
 {
 	memcpy(losses, s->losses, sizeof(s->losses));
 	kernel__losses(&s->kernel, losses);
-	losses[LOSS_FILE_GONE] += s->files.gone_cnt;
+	losses[LOSS_FILE_GONE] += s->opener.gone_cnt;
+	losses[LOSS_ATTACH_FAILED] += s->opener.no_fd_cnt;
+	losses[AS_LOSS_STACK_COPY_LIMITED] += s->copies.limited_cnt;
 	losses[LOSS_FILE_32BIT] += s->files.file_32bit_cnt;
 	losses[LOSS_TABLE_MEMORY] += s->files.tables.over_cnt;
 	losses[LOSS_RANGES_CUT] += s->files.ranges_cut_cnt;

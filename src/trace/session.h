@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One recording from start to end: which processes, their files and probes, and what the kernel
- * sends. Two threads work here, the caller's (poll) and the launcher's (ptrace stops); `lock`
- * guards everything they share.
+ * sends. The threads that work here are the caller's (poll), the launcher's (ptrace stops), and
+ * those that find files (see opener.h, finder.h); `lock` guards everything they share.
  */
 #ifndef TRACE_SESSION_H
 #define TRACE_SESSION_H
@@ -14,21 +14,30 @@
 #include "trace/copies.h"
 #include "trace/files.h"
 #include "trace/filter.h"
+#include "trace/finder.h"
 #include "trace/kernel.h"
 #include "trace/live.h"
 #include "trace/loss.h"
+#include "trace/opener.h"
 #include "trace/ranges.h"
 #include "trace/record.h"
+#include "trace/release.h"
 #include "trace/sampler.h"
 
 struct launch;
 struct ring_buffer;
 
+/* A file's probes in one process. */
+struct target_file {
+	struct traced_file *file;
+	struct links links;
+};
+
 /* A process of the session. */
 struct target {
 	pid_t pid;
 	int pidfd; /* -p: readable when it ends; else -1 */
-	struct links links;
+	VEC(struct target_file) probed;
 	bool attached; /* has probes of its own (a vfork child may live on its parent's) */
 };
 
@@ -39,6 +48,11 @@ struct live_before {
 	u64 bytes;
 };
 
+/* A file is let go: last chance to name these places in it, as in struct as_frame. Called with the
+ * lock held, by the thread that polls. */
+typedef void (*session_keep_fn)(void *arg, const struct traced_file *file, const u64 *offs,
+				size_t cnt);
+
 struct session {
 	pthread_mutex_t lock;
 	struct kernel kernel;
@@ -48,6 +62,9 @@ struct session {
 	double sample_rate;
 	u64 sample_bytes; /* 0: by rate */
 	struct files files;
+	struct opener opener;
+	struct finder finder;
+	struct release release;
 	struct record record;
 	struct copies copies;
 	struct ranges ranges; /* --live of growth */
@@ -55,7 +72,6 @@ struct session {
 	struct ring_buffer *ring;
 	struct launch *launch;
 	struct map targets; /* pid -> struct target * */
-	struct links all;   /* probes in every process */
 	VEC(pid_t) pids;    /* -p */
 	bool leaderless;    /* the main thread of one of them has exited */
 	char **argv;	    /* COMMAND, copied */
@@ -85,11 +101,15 @@ struct session {
 	u32 shrink_pause; /* ... after the next one that doesn't help */
 	size_t looked_at; /* see over__look() */
 	bool leaving;	  /* rows are being given back */
+	bool unprobed_told;
+	bool no_fd_told;
 	allocsnoop_log_fn log;
 	void *log_arg;
 	allocsnoop_event_fn event; /* NULL: nobody asked */
 	void *event_arg;
-	u32 events_left; /* until the ring's consumer takes a pause */
+	u32 events_left;      /* until the ring's consumer takes a pause */
+	session_keep_fn keep; /* NULL: names of files that are let go aren't kept */
+	void *keep_arg;
 };
 
 int session__open(struct session *s, const struct allocsnoop_opts *opts);
@@ -98,9 +118,14 @@ int session__poll(struct session *s, int timeout_ms);
 int session__stop(struct session *s);
 void session__close(struct session *s);
 
+/* Takes in what waits in the ring. Called with the lock held, by the thread that polls. */
+int session__consume(struct session *s);
+
+/* Flips and takes in the sums so far. Likewise. */
+int session__take_rows(struct session *s);
+
 /* Flips and takes in all that was counted up to now; s->record is complete then. */
 int session__drain(struct session *s);
-int session__drain_locked(struct session *s); /* with the lock held */
 
 /* Did the caller name this process (-p, COMMAND)? */
 bool session__names(const struct session *s, pid_t pid);

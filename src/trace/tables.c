@@ -19,7 +19,9 @@
 #include "unwind/input.h"
 #include "unwind/table.h"
 
-#define TABLE_MAX 4096 /* AS_TABLE_MAX of bpf/maps.bpf.h */
+#define TABLE_MAX      4096 /* AS_TABLE_MAX of bpf/maps.bpf.h */
+#define IDLE_CNT_MAX   512  /* tables kept for files that may come again, */
+#define IDLE_BYTES_MAX (32ull << 20)
 
 static size_t table__size(const struct table *table)
 {
@@ -70,6 +72,8 @@ void tables__fini(struct tables *t)
 	}
 	vec__free(&t->all);
 	vec__free(&t->placed);
+	vec__free(&t->free_slots);
+	vec__free(&t->stale_slots);
 	map__free(&t->by_id);
 	pthread_mutex_destroy(&t->lock);
 	pthread_cond_destroy(&t->compiled);
@@ -102,6 +106,20 @@ static struct table *tables__claim(struct tables *t, const u64 id[2], bool *is_n
 	return table;
 }
 
+static u64 table__bytes(const struct table *table)
+{
+	return table->slot ? table__size(table) : 0;
+}
+
+static void tables__use(struct tables *t, struct table *table)
+{
+	if (!table->user_cnt++ && table->idle_since) {
+		table->idle_since = 0;
+		t->idle_cnt--;
+		t->idle_bytes -= table__bytes(table);
+	}
+}
+
 /* Leaves a table without rows when it can't. */
 static void table__compile(struct table *table, const struct unwind_input *in,
 			   struct unwind_rules *rules)
@@ -124,6 +142,8 @@ static struct table *tables__of(struct tables *t, const struct unwind_input *in)
 	unwind_input__id(in, t->key, id);
 	pthread_mutex_lock(&t->lock);
 	table = tables__claim(t, id, &is_new);
+	if (table)
+		tables__use(t, table);
 	pthread_mutex_unlock(&t->lock);
 	if (!is_new)
 		return table;
@@ -163,14 +183,37 @@ static void tables__upload_rules(struct tables *t)
 	t->uploaded = cnt;
 }
 
+/* A slot that is used again must not find rules of the table before: the kernel's memory of them is
+ * cleared, for all such slots at once. */
+static int tables__take_slot(struct tables *t, struct kernel *k, u32 *slot)
+{
+	if (!t->free_slots.cnt && t->placed.cnt == TABLE_MAX && t->stale_slots.cnt) {
+		kernel__forget_rules(k);
+		for (size_t i = 0; i < t->stale_slots.cnt; i++)
+			vec__push(&t->free_slots, t->stale_slots.v[i]);
+		t->stale_slots.cnt = 0;
+	}
+	if (t->free_slots.cnt) {
+		*slot = t->free_slots.v[--t->free_slots.cnt];
+		return 0;
+	}
+	*slot = t->placed.cnt;
+	return vec__push(&t->placed, NULL);
+}
+
+static bool tables__has_slot(const struct tables *t)
+{
+	return t->free_slots.cnt || t->stale_slots.cnt || t->placed.cnt < TABLE_MAX;
+}
+
 /* The rows move into the kernel's memory, where walks in user space read them, too. */
 static int table__upload(struct tables *t, struct kernel *k, struct table *table)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP);
 	CLEANUP(fd__closep) int fd = -1;
 	size_t size = table__size(table);
-	u32 slot = t->placed.cnt;
 	union as_page *pages;
+	u32 slot;
 	int err;
 
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "allocsnoop_rows", sizeof(u32), sizeof(*pages),
@@ -182,10 +225,10 @@ static int table__upload(struct tables *t, struct kernel *k, struct table *table
 		return -errno;
 	memcpy(pages, table->pages, size);
 	tables__upload_rules(t);
-	err = vec__push(&t->placed, table);
+	err = tables__take_slot(t, k, &slot);
 	if (!err && bpf_map_update_elem(kernel__tables_fd(k), &slot, &fd, BPF_ANY)) {
 		err = -errno;
-		t->placed.cnt--;
+		vec__push(&t->free_slots, slot);
 	}
 	if (err) {
 		munmap(pages, size);
@@ -194,7 +237,81 @@ static int table__upload(struct tables *t, struct kernel *k, struct table *table
 	free(table->pages);
 	table->pages = pages;
 	table->slot = slot + 1;
+	t->placed.v[slot] = table;
 	return 0;
+}
+
+/* ---- idle tables ---- */
+
+static void tables__drop(struct tables *t, struct kernel *k, struct table *table)
+{
+	u64 val;
+	size_t i = 0;
+
+	t->idle_cnt--;
+	t->idle_bytes -= table__bytes(table);
+	if (map__get(&t->by_id, table->id[0], &val) && (void *)(uintptr_t)val == table)
+		map__del(&t->by_id, table->id[0]);
+	while (t->all.v[i] != table)
+		i++;
+	t->all.v[i] = t->all.v[--t->all.cnt];
+	if (table->slot) {
+		kernel__forget_table(k, table->slot - 1);
+		t->placed.v[table->slot - 1] = NULL;
+		t->bytes -= table__size(table);
+		vec__push(&t->stale_slots, table->slot - 1); /* without memory it's lost */
+	}
+	table__drop_pages(table);
+	free(table);
+}
+
+/* The one that has been without users for longest; NULL none. */
+static struct table *tables__oldest(const struct tables *t)
+{
+	struct table *oldest = NULL;
+
+	for (size_t i = 0; t->idle_cnt && i < t->all.cnt; i++) {
+		struct table *table = t->all.v[i];
+
+		if (table->idle_since && (!oldest || table->idle_since < oldest->idle_since))
+			oldest = table;
+	}
+	return oldest;
+}
+
+/* For that many bytes, at the cost of idle tables; false: there isn't. */
+static bool tables__make_room(struct tables *t, struct kernel *k, u64 size)
+{
+	struct table *oldest;
+	bool room;
+
+	pthread_mutex_lock(&t->lock);
+	for (;;) {
+		room = tables__has_slot(t) && t->bytes + size <= t->bytes_max;
+		oldest = room ? NULL : tables__oldest(t);
+		if (!oldest)
+			break;
+		tables__drop(t, k, oldest);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return room;
+}
+
+void tables__release(struct tables *t, struct kernel *k, struct table *table)
+{
+	if (!table)
+		return;
+	pthread_mutex_lock(&t->lock);
+	if (!--table->user_cnt) {
+		table->idle_since = ++t->idle_clock;
+		t->idle_cnt++;
+		t->idle_bytes += table__bytes(table);
+		if (table->too_large) /* the next time it may find room */
+			tables__drop(t, k, table);
+	}
+	while (t->idle_cnt > IDLE_CNT_MAX || t->idle_bytes > IDLE_BYTES_MAX)
+		tables__drop(t, k, tables__oldest(t));
+	pthread_mutex_unlock(&t->lock);
 }
 
 int tables__place(struct tables *t, struct kernel *k, struct table *table, struct as_file *f)
@@ -206,7 +323,7 @@ int tables__place(struct tables *t, struct kernel *k, struct table *table, struc
 		return 0;
 	tables__await(t, table);
 	size = table__size(table);
-	if (size && !table->slot && (t->placed.cnt == TABLE_MAX || t->bytes + size > t->bytes_max))
+	if (size && !table->slot && !tables__make_room(t, k, size))
 		table->too_large = true;
 	if (table->too_large) {
 		t->over_cnt++;

@@ -27,6 +27,8 @@ struct table {
 	u32 chunk_cnt;
 	u32 slot;	/* + 1, in the kernel's `tables`; 0: not there */
 	bool too_large; /* for what was left of the limit */
+	u32 user_cnt;	/* files that unwind by it; 0: it's kept for the next one */
+	u64 idle_since; /* orders those without users */
 };
 
 struct tables {
@@ -36,10 +38,15 @@ struct tables {
 	pthread_cond_t compiled;
 	struct map by_id; /* id[0] -> struct table * */
 	VEC(struct table *) all;
-	VEC(struct table *) placed; /* by slot */
-	struct as_rule *mapped;	    /* the kernel's copy */
-	u32 uploaded;		    /* rules copied so far */
-	u64 bytes;		    /* of row memory in the kernel; a shared table counts once */
+	VEC(struct table *) placed; /* by slot; NULL free */
+	VEC(u32) free_slots;
+	VEC(u32) stale_slots; /* free, but the kernel may still remember rules found there */
+	u64 idle_cnt;	      /* tables without users */
+	u64 idle_bytes;	      /* of them, in the kernel */
+	u64 idle_clock;
+	struct as_rule *mapped; /* the kernel's copy */
+	u32 uploaded;		/* rules copied so far */
+	u64 bytes;		/* of row memory in the kernel; a shared table counts once */
 	u64 bytes_max;
 	u64 over_cnt; /* files left without a table: the limit was reached */
 };
@@ -59,5 +66,8 @@ void tables__compile(struct tables *t, const struct elf_image *img, struct table
  * room: f->table stays 0, which is no error. By one thread only. 0 or -errno.
  */
 int tables__place(struct tables *t, struct kernel *k, struct table *table, struct as_file *f);
+
+/* A file doesn't unwind by it any more. It's kept for a while, for the file may come again. */
+void tables__release(struct tables *t, struct kernel *k, struct table *table);
 
 #endif

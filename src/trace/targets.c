@@ -39,9 +39,16 @@ static struct target *targets__add(struct session *s, pid_t pid, u32 flags)
 	return t;
 }
 
+static void target__detach(struct session *s, struct target *t)
+{
+	for (size_t i = 0; i < t->probed.cnt; i++)
+		closer__give(s->closer, &t->probed.v[i].links, t->probed.v[i].file->hash);
+	vec__free(&t->probed);
+}
+
 static void target__free(struct session *s, struct target *t)
 {
-	closer__give(s->closer, &t->links);
+	target__detach(s, t);
 	if (t->pidfd >= 0)
 		close(t->pidfd);
 	free(t);
@@ -61,18 +68,41 @@ static void targets__remove(struct session *s, pid_t pid)
 
 /* ---- probes ---- */
 
-static int target__attach_file(struct session *s, struct target *t, const struct traced_file *f)
+/* Probes that could not be placed are a loss, and the first file of them is named. */
+static void file__tell_unprobed(struct session *s, const struct traced_file *f, int err)
+{
+	s->losses[LOSS_ATTACH_FAILED] += f->places.cnt;
+	if (s->unprobed_told)
+		return;
+	s->unprobed_told = true;
+	if (err == -EMFILE || err == -ENFILE)
+		session__log(s, ALLOCSNOOP_WARN,
+			     "no descriptors are left: no probes in '%s', nor in files found "
+			     "later; raise the hard limit, ulimit -Hn",
+			     f->path);
+	else
+		session__log(s, ALLOCSNOOP_WARN, "cannot place probes in '%s': %s", f->path,
+			     strerror(-err));
+}
+
+static int target__attach_file(struct session *s, struct target *t, struct traced_file *f)
 {
 	/* A thread that lives: of a process whose leader has ended, the leader's own task has no
 	 * address space. */
 	pid_t task = s->launch ? t->pid : proc_task__live_thread(t->pid);
+	struct target_file probed = { .file = f };
 	int err;
 
 	if (!f->places.cnt)
 		return 0;
-	err = kernel__attach(&s->kernel, &t->links, f->fd_path, f->places.v, f->places.cnt, task);
+	err = kernel__attach(&s->kernel, &probed.links, f->fd_path, f->places.v, f->places.cnt,
+			     task);
+	if (!err)
+		err = vec__push(&t->probed, probed);
+	if (err)
+		links__close(&probed.links);
 	if (err && err != -ESRCH)
-		s->losses[LOSS_ATTACH_FAILED] += f->places.cnt;
+		file__tell_unprobed(s, f, err);
 	return err;
 }
 
@@ -90,21 +120,18 @@ static int target__attach(struct session *s, struct target *t)
 	return first;
 }
 
-/* A newly found allocator: probes in every process that has probes of its own. */
-static int targets__attach_file(struct session *s, const struct traced_file *f)
+int targets__attach_file(struct session *s, struct traced_file *f)
 {
 	int err = 0, first = 0;
 	u64 pid, val;
 
 	if (!f->places.cnt)
 		return 0;
-	session__log(s, ALLOCSNOOP_DEBUG, "placing %zu probes on %s in '%s'", f->places.cnt,
-		     f->sites.allocator, f->path);
 	if (s->every || s->follow) {
-		err = kernel__attach(&s->kernel, &s->all, f->fd_path, f->places.v, f->places.cnt,
+		err = kernel__attach(&s->kernel, &f->links, f->fd_path, f->places.v, f->places.cnt,
 				     LINKS_ALL_PROCESSES);
 		if (err)
-			s->losses[LOSS_ATTACH_FAILED] += f->places.cnt;
+			file__tell_unprobed(s, f, err);
 		return err;
 	}
 	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);) {
@@ -117,119 +144,23 @@ static int targets__attach_file(struct session *s, const struct traced_file *f)
 	return first;
 }
 
-/* ---- mappings ---- */
-
-static void file__tell(struct session *s, const struct traced_file *f)
+static void target__detach_file(struct session *s, struct target *t, const struct traced_file *f)
 {
-	session__log(s, ALLOCSNOOP_DEBUG, "file '%s': %zu places to probe", f->path, f->places.cnt);
-	for (size_t i = 0; i < f->sites.sites.cnt; i++) {
-		const struct site *site = &f->sites.sites.v[i];
-		const char *advice = probe__advice(site->row, site->func_size);
-
-		if (advice)
-			session__log(s, ALLOCSNOOP_WARN, "'%s': %s", f->path, advice);
-	}
-	for (size_t i = 0; s->files.live && i < f->sites.sites.cnt; i++) {
-		const struct site *site = &f->sites.sites.v[i];
-
-		if (site__is_unfollowed(site))
-			session__log(s, ALLOCSNOOP_WARN,
-				     "blocks of '%s' in '%s' are not followed: it may throw, and "
-				     "where it returns is unknown",
-				     site->symbol, f->path);
+	for (size_t i = 0; i < t->probed.cnt; i++) {
+		if (t->probed.v[i].file != f)
+			continue;
+		closer__give(s->closer, &t->probed.v[i].links, f->hash);
+		t->probed.v[i--] = t->probed.v[--t->probed.cnt];
 	}
 }
 
-struct scan {
-	struct session *s;
-	pid_t pid;
-	VEC(struct traced_file *) files; /* mapped, once for each mapping */
-	bool allocator;			 /* some mapped file has one */
-	bool libraries; /* some mapped file is a dynamic executable: its libraries may still come */
-	struct traced_file *exe;			      /* the first file without either */
-	void (*fn)(void *arg, const struct as_map_event *ev); /* told of each mapping; or NULL */
-	void *arg;
-};
-
-static int scan__mapping(void *arg, const struct as_map_event *ev)
+void targets__detach_file(struct session *s, struct traced_file *f)
 {
-	struct scan *scan = arg;
-	struct traced_file *f;
-	int err;
+	u64 pid, val;
 
-	if (scan->pid && ev->tgid != (u32)scan->pid)
-		return 0;
-	if (ev->tgid == (u32)getpid())
-		return 0;
-	if (scan->fn)
-		scan->fn(scan->arg, ev);
-	err = files__see(&scan->s->files, &scan->s->kernel, ev, &f);
-	return err || !f ? err : vec__push(&scan->files, f);
-}
-
-static int file__attach_new(struct session *s, const struct traced_file *f, bool stopped)
-{
-	int err = targets__attach_file(s, f);
-
-	file__tell(s, f);
-	if (!err && f->places.cnt && s->start_ns && !stopped)
-		s->losses[LOSS_LATE_ATTACH]++;
-	return err;
-}
-
-/* Makes all new files known, then places probes: a target isn't slowed by its first ones while its
- * other files are still read. The first error; files after it are looked at all the same.
- * Processes that aren't stopped meanwhile may have called already. */
-static int targets__study(struct session *s, bool stopped)
-{
-	size_t at;
-	int err, first = files__study(&s->files, &s->kernel, &at);
-
-	for (; at < s->files.all.cnt; at++) {
-		err = file__attach_new(s, s->files.all.v[at], stopped);
-		if (err && !first)
-			first = err;
-	}
-	return first;
-}
-
-static void scan__sum_up(struct scan *scan)
-{
-	for (size_t i = 0; i < scan->files.cnt; i++) {
-		struct traced_file *f = scan->files.v[i];
-
-		scan->allocator |= f->places.cnt != 0;
-		scan->libraries |= f->has_interp;
-		if (!f->places.cnt && !f->has_interp && f->is_elf && !scan->exe)
-			scan->exe = f;
-	}
-	vec__free(&scan->files);
-}
-
-static int scan__run(struct scan *scan)
-{
-	pid_t task = scan->pid ? proc_task__live_thread(scan->pid) : 0;
-	int err, study_err;
-
-	err = kernel__each_mapping(&scan->s->kernel, task, scan__mapping, scan);
-	study_err = targets__study(scan->s, scan->s->launch);
-	scan__sum_up(scan);
-	return err ? err : study_err;
-}
-
-/* Looks at all that a process has mapped; new files get probes in all targets. */
-static int targets__scan(struct session *s, pid_t pid, struct scan *scan)
-{
-	*scan = (struct scan){ .s = s, .pid = pid };
-	return scan__run(scan);
-}
-
-void targets__look(struct session *s, pid_t pid,
-		   void (*fn)(void *arg, const struct as_map_event *ev), void *arg)
-{
-	struct scan scan = { .s = s, .pid = pid, .fn = fn, .arg = arg };
-
-	scan__run(&scan); /* of a process that has ended there is nothing to see */
+	closer__give(s->closer, &f->links, f->hash);
+	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);)
+		target__detach_file(s, (void *)(uintptr_t)val, f);
 }
 
 static void file__tell_no_allocator(struct session *s, struct traced_file *f)
@@ -240,17 +171,6 @@ static void file__tell_no_allocator(struct session *s, struct traced_file *f)
 	session__log(s, ALLOCSNOOP_WARN, "no allocator symbols in '%s'%s", f->path,
 		     f->sites.has_symbols ? ""
 					  : ": it is stripped, so its allocations can't be seen");
-}
-
-void targets__map(struct session *s, const struct as_map_event *ev)
-{
-	struct traced_file *f;
-	struct scan scan;
-
-	if (!ev->file)
-		targets__scan(s, ev->tgid, &scan);
-	else if (!files__see(&s->files, &s->kernel, ev, &f))
-		targets__study(s, false);
 }
 
 /* ---- -p ---- */
@@ -332,18 +252,20 @@ static int pid__fail(pid_t pid, int err)
 
 static int pid__attach(struct session *s, pid_t pid, bool *allocator)
 {
-	struct target *t = targets__add(s, pid, AS_PROC_TARGET);
+	struct target *t;
 	struct scan scan;
 	int err;
 
-	if (!t)
-		return -ENOMEM;
-	t->pidfd = syscall(SYS_pidfd_open, pid, 0);
-	err = t->pidfd < 0 ? -errno : 0;
-	if (!err && !s->follow)
-		err = target__attach(s, t);
+	pthread_mutex_lock(&s->lock);
+	t = targets__add(s, pid, AS_PROC_TARGET);
+	if (t)
+		t->pidfd = syscall(SYS_pidfd_open, pid, 0);
+	err = !t ? -ENOMEM : t->pidfd < 0 ? -errno : s->follow ? 0 : target__attach(s, t);
+	pthread_mutex_unlock(&s->lock);
+	if (err == -ENOMEM)
+		return err;
 	if (!err)
-		err = targets__scan(s, pid, &scan);
+		err = finder__scan(s, pid, &scan);
 	if (err)
 		return pid__fail(pid, err);
 	*allocator |= scan.allocator;
@@ -391,7 +313,7 @@ int targets__attach_pids(struct session *s)
 int targets__attach_every(struct session *s)
 {
 	struct scan scan;
-	int err = targets__scan(s, 0, &scan);
+	int err = finder__scan(s, 0, &scan);
 
 	if (!probes__alone(s))
 		return 0;
@@ -431,28 +353,27 @@ static void launch__exec(void *arg, pid_t pid, pid_t former)
 	if (t && former != pid) {
 		/* The task that the probes were for is gone, and with it their address space; but a
 		 * multi link would still fire beside a new one. So the old ones end first, now. */
-		links__close(&t->links);
+		for (size_t i = 0; i < t->probed.cnt; i++)
+			links__close(&t->probed.v[i].links);
+		t->probed.cnt = 0;
 		t->attached = false;
 	}
 	if (t && !t->attached)
 		target__attach(s, t);
-	if (t && !targets__scan(s, pid, &scan) && !scan.allocator && !scan.libraries)
-		file__tell_no_allocator(s, scan.exe);
 	pthread_mutex_unlock(&s->lock);
+	if (t && !finder__scan(s, pid, &scan) && !scan.allocator && !scan.libraries)
+		file__tell_no_allocator(s, scan.exe);
 }
 
 static bool launch__stop(void *arg, pid_t pid, pid_t tid, int sig)
 {
 	struct session *s = arg;
 	struct scan scan;
-	bool ours;
+	bool ours = kernel__take_stop(&s->kernel, tid);
 
 	(void)sig;
-	pthread_mutex_lock(&s->lock);
-	ours = kernel__take_stop(&s->kernel, tid);
 	if (ours)
-		targets__scan(s, pid, &scan);
-	pthread_mutex_unlock(&s->lock);
+		finder__scan(s, pid, &scan);
 	return ours;
 }
 
@@ -502,5 +423,6 @@ void targets__release(struct session *s)
 	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);)
 		target__free(s, (void *)(uintptr_t)val);
 	map__free(&s->targets);
-	closer__give(s->closer, &s->all);
+	for (size_t i = 0; i < s->files.all.cnt; i++)
+		closer__give(s->closer, &s->files.all.v[i]->links, s->files.all.v[i]->hash);
 }

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct session;
-struct as_map_event;
+struct traced_file;
 struct launch_ops;
 
 /* -p: checks the ids (threads give their process) and fills s->pids. Worded. */
@@ -21,13 +21,10 @@ int targets__attach_every(struct session *s);
 /* The launcher's callbacks; arg is the session. */
 void targets__launch_ops(struct session *s, struct launch_ops *ops);
 
-/* A target has mapped a file that isn't known: make it so. Called with the lock held. */
-void targets__map(struct session *s, const struct as_map_event *ev);
-
-/* Makes all that a process has mapped known, and calls fn for each executable mapping of it. Called
- * with the lock held. */
-void targets__look(struct session *s, pid_t pid,
-		   void (*fn)(void *arg, const struct as_map_event *ev), void *arg);
+/* A newly found allocator: probes in every process that has probes of its own, or in all. And the
+ * end of them. Called with the lock held, unless it's all. */
+int targets__attach_file(struct session *s, struct traced_file *f);
+void targets__detach_file(struct session *s, struct traced_file *f);
 
 /* Ends those whose process has ended (-p); true while any is left. Called with the lock held. */
 bool targets__alive(struct session *s);

@@ -51,7 +51,7 @@ static int tidy__age(struct session *s, struct map *pinned, u64 bytes)
 		return err;
 	record__choose(&s->record, bytes, pinned, tidy__forget, s);
 	kernel__new_tables(&s->kernel);
-	err = session__drain_locked(s);
+	err = session__take_rows(s);
 	if (!err)
 		err = tidy__pinned(s, pinned);
 	if (!err)
@@ -98,7 +98,7 @@ void session__tidy(struct session *s)
 		session__sweep(s);
 	if (record__retired_cnt(r) <= ENDED_KEPT + ENDED_KEPT / FOLD_SHARE && !shrink)
 		return;
-	if (session__drain_locked(s))
+	if (session__take_rows(s))
 		return;
 	record__fold(r, ENDED_KEPT);
 	if (shrink)

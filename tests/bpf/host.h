@@ -52,6 +52,7 @@ struct host {
 	__u32 ring_cnt;
 	__u64 ring_used; /* bytes, as the kernel counts them */
 	__u64 ring_size;
+	__u64 reserved; /* bytes, not submitted yet */
 	bool ring_full;
 	__u32 signal; /* last one sent */
 	int signal_err;
@@ -174,6 +175,29 @@ static inline long bpf_ringbuf_output(void *map, const void *data, __u64 size, _
 	*r = (struct host_record){ .size = size, .flags = flags, .data = malloc(size) };
 	memcpy(r->data, data, size);
 	return 0;
+}
+
+static inline void *bpf_ringbuf_reserve(void *map, __u64 size, __u64 flags)
+{
+	static __u8 room[4096] __attribute__((aligned(8)));
+
+	(void)map;
+	(void)flags;
+	host__preempt();
+	if (host.ring_full || size > sizeof(room))
+		return NULL;
+	host.reserved = size;
+	return room;
+}
+
+static inline void bpf_ringbuf_submit(void *data, __u64 flags)
+{
+	bpf_ringbuf_output(NULL, data, host.reserved, flags);
+}
+
+static inline long bpf_probe_read_kernel_str(void *to, __u32 size, const void *from)
+{
+	return snprintf(to, size, "%s", (const char *)from) + 1;
 }
 
 static inline __u64 bpf_ringbuf_query(void *map, __u64 flags)
@@ -406,7 +430,7 @@ static inline void host__reset(void)
 	host_map__of(&rss)->max = 1024;
 	as_live_row_max = live_row_cnt = AS_CLASS_CNT;
 	as_heap_max = heap_cnt = 1;
-	rows_reused = heaps_reused = 0;
+	rows_reused = heaps_reused = exits = as_look_at_exec = 0;
 	table_epoch = jumpers_full = copies_sent = copies_done = 0;
 	counting = 1;
 	host__set_tally(&tally_a);

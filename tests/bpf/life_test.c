@@ -430,6 +430,15 @@ static void returned_busy__test(void)
 	CHECK_EQ(host__losses(), 0);
 }
 
+/* execve(2) in the kernel: the tracepoint's arguments. */
+static void execute(void)
+{
+	struct linux_binprm bprm = { .interp = "/bin/program" };
+	__u64 ctx[] = { (__u64)&stage.task, 0, (__u64)&bprm };
+
+	allocsnoop_exec(ctx);
+}
+
 static void executed__test(void)
 {
 	struct pt_regs user = { .ip = ALLOC_TEXT + 0x80 };
@@ -437,14 +446,118 @@ static void executed__test(void)
 	scene__init();
 	host.user = &user;
 	stage.mm.start_code = STAGE_START_CODE;
-	allocsnoop_exec(NULL);
+	as_look_at_exec = 1;
+	execute();
 	EXPECT(0, 0, 0);
 	watch(AS_PROC_TARGET);
-	allocsnoop_exec(NULL);
+	execute();
 	EXPECT(0, 2, 0); /* the program and its interpreter */
 	watch(AS_PROC_TARGET | AS_PROC_STOP);
-	allocsnoop_exec(NULL);
+	execute();
 	EXPECT(0, 2, 0); /* stands still at exec anyway */
+	watch(AS_PROC_TARGET);
+	as_look_at_exec = 0; /* the hook has told of them */
+	execute();
+	EXPECT(0, 2, 0);
+}
+
+/* Whoever execs or forks is told of, once, without a call; a thread is nobody new. */
+static void born__test(void)
+{
+	struct task_struct child = {};
+	__u64 ctx[] = { (__u64)&stage.task, (__u64)&child };
+
+	scene__init();
+	execute();
+	allocsnoop_fork(ctx);
+	CHECK_EQ(host.ring_cnt, 0);
+	as_all = 1;
+	strcpy(stage.task.comm, "image");
+	execute();
+	execute();
+	CHECK_EQ(stage__events(AS_EVENT_PROC), 1);
+	CHECK_STR(last_proc()->comm, "image");
+	CHECK_EQ(last_proc()->proc, proc__id(&stage.task));
+	child = stage.task;
+	child.pid++;
+	allocsnoop_fork(ctx);
+	CHECK_EQ(stage__events(AS_EVENT_PROC), 1);
+	child.tgid = child.pid;
+	child.group_leader = &child;
+	strcpy(child.comm, "child");
+	allocsnoop_fork(ctx);
+	CHECK_EQ(stage__events(AS_EVENT_PROC), 2);
+	CHECK_STR(last_proc()->comm, "child");
+	CHECK_EQ(last_proc()->tgid, child.tgid);
+	CHECK_EQ(last_proc()->proc, proc__id(&child));
+	as_self_tgid = stage.task.tgid;
+	child.tgid++;
+	allocsnoop_fork(ctx);
+	CHECK_EQ(stage__events(AS_EVENT_PROC), 2);
+
+	/* Of the children of a process only COMMAND's are traced. */
+	scene__init();
+	child.tgid = child.pid;
+	watch(AS_PROC_TARGET);
+	allocsnoop_fork(ctx);
+	CHECK_EQ(stage__events(AS_EVENT_PROC), 0);
+	watch(AS_PROC_TARGET | AS_PROC_STOP);
+	allocsnoop_fork(ctx);
+	CHECK_EQ(stage__events(AS_EVENT_PROC), 1);
+	CHECK_EQ(exits, 0);
+	allocsnoop_gone(NULL);
+	CHECK_EQ(exits, 1);
+}
+
+/* Of a program that isn't known its place is told. */
+static void exe__test(void)
+{
+	const struct as_exec_event *ev;
+
+	scene__init();
+	as_all = 1;
+	stage.mm.exe_file = &stage.app.file;
+	execute();
+	CHECK_EQ(stage__events(AS_EVENT_EXEC), 1);
+	ev = host.ring[0].data;
+	CHECK_EQ(host.ring[0].size, sizeof(*ev));
+	CHECK_STR(ev->path, "/bin/program");
+	CHECK_EQ(ev->file, stage.app.hash);
+	CHECK_EQ(ev->tgid, stage.task.tgid);
+	host.ring_full = true; /* no loss: its mappings are told of, too */
+	stage.task.self_exec_id++;
+	execute();
+	CHECK_EQ(host__loss(AS_LOSS_FILE_RING_FULL), 0);
+	host.ring_full = false;
+	set_ready(&stage.app);
+	execute();
+	CHECK_EQ(stage__events(AS_EVENT_EXEC), 1);
+}
+
+/* Our descriptors: which inode, and does anybody map it? */
+static void fds__test(void)
+{
+	struct address_space pages = {};
+	struct bpf_iter_meta meta = {};
+	struct bpf_iter__task_file ctx = {
+		.meta = &meta, .task = &stage.task, .fd = 7, .file = &stage.app.file
+	};
+	const struct as_fd_event *ev = (const void *)host.seq;
+
+	scene__init();
+	stage.app.file.f_mapping = &pages;
+	allocsnoop_fds(&ctx);
+	pages.i_mmap.rb_root.rb_node = (void *)&pages;
+	ctx.fd = 9;
+	allocsnoop_fds(&ctx);
+	ctx.file = NULL; /* the end */
+	allocsnoop_fds(&ctx);
+	CHECK_EQ(host.seq_size, 2 * sizeof(*ev));
+	CHECK_EQ(ev[0].fd, 7);
+	CHECK_EQ(ev[0].file, stage.app.hash);
+	CHECK_EQ(ev[0].mapped, 0);
+	CHECK_EQ(ev[1].fd, 9);
+	CHECK_EQ(ev[1].mapped, 1);
 }
 
 static void iterator__test(void)
@@ -524,6 +637,9 @@ int main(void)
 	returned__test();
 	returned_busy__test();
 	executed__test();
+	born__test();
+	exe__test();
+	fds__test();
 	iterator__test();
 	noted__test();
 	host__reset();

@@ -46,8 +46,23 @@ struct inode____mtime {
 	struct timespec64 __i_mtime;
 } HOST_SHAPE;
 
+struct rb_node;
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
+struct address_space {
+	struct rb_root_cached i_mmap;
+};
+
 struct file {
 	struct inode *f_inode;
+	struct address_space *f_mapping;
 };
 
 struct seqcount {
@@ -155,6 +170,10 @@ struct task_struct {
 	char comm[16];
 };
 
+struct linux_binprm {
+	const char *interp; /* the file that is run */
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {
@@ -173,6 +192,13 @@ struct syscall_enter {
 	unsigned long common;
 	long nr;
 	unsigned long args[6];
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
 };
 
 struct syscall_exit {
