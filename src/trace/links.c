@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +33,16 @@ struct uprobe_multi_attr {
 	u32 pid;
 	u32 pad;
 };
+
+int fd__unless_spare(int fd)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || (u64)fd + SPARE_FDS < r.rlim_cur)
+		return fd;
+	close(fd);
+	return -EMFILE;
+}
 
 int links__add_multi(struct links *l, int prog_fd, enum multi_kind kind, const char *path,
 		     const struct probe_place *places, size_t cnt, pid_t pid)
@@ -60,6 +71,9 @@ int links__add_multi(struct links *l, int prog_fd, enum multi_kind kind, const c
 	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, offsetof(struct uprobe_multi_attr, pad));
 	if (fd < 0)
 		return -errno;
+	fd = fd__unless_spare(fd);
+	if (fd < 0)
+		return fd;
 	if (vec__push(&l->fds, fd)) {
 		close(fd);
 		return -ENOMEM;
@@ -96,6 +110,9 @@ static int perf__add_one(struct links *l, int prog_fd, bool on_return, const cha
 			PERF_FLAG_FD_CLOEXEC);
 	if (event < 0)
 		return -errno;
+	event = fd__unless_spare(event);
+	if (event < 0)
+		return event;
 	link.link_create.prog_fd = prog_fd;
 	link.link_create.target_fd = event;
 	link.link_create.attach_type = BPF_PERF_EVENT;

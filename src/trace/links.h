@@ -32,6 +32,12 @@ struct probe_place {
 /* How a multi link hooks its places. */
 enum multi_kind { MULTI_ENTRY, MULTI_RETURN, MULTI_SESSION };
 
+/* Descriptors kept free for reports, and for looking at processes. */
+#define SPARE_FDS 16
+
+/* The descriptor, or -EMFILE (it's closed then) where only the spare ones are left. */
+int fd__unless_spare(int fd);
+
 struct links {
 	VEC(int) fds; /* of BPF links and of perf events */
 };

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "proc/task.h"
 #include "trace/kernel.h"
+#include "trace/links.h"
 
 #define DELETED	    " (deleted)"
 #define OPENER_NICE (-15) /* where it may not be a real-time thread */
@@ -45,6 +46,9 @@ static int mapping__open_of(pid_t task, const struct as_map_event *ev, char **pa
 	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
+	fd = fd__unless_spare(fd);
+	if (fd < 0)
+		return fd;
 	*path = strdup(target);
 	if (*path && !fstat(fd, &st) && S_ISREG(st.st_mode))
 		return fd;

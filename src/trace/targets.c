@@ -319,6 +319,11 @@ int targets__attach_every(struct session *s)
 		return 0;
 	if (err && !s->files.site_cnt)
 		return err__fail(err, "cannot look at the processes' mappings: %s", strerror(-err));
+	if (!s->files.site_cnt && s->opener.no_fd_cnt) {
+		err = err__fail(-EMFILE, "no descriptors are left for the files of the processes");
+		err__hint("raise the hard limit, ulimit -Hn");
+		return err;
+	}
 	if (!s->files.site_cnt && !s->probes.only)
 		return err__fail(-ENOENT,
 				 "no process on this machine has an allocator with symbols");
