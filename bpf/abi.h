@@ -278,6 +278,45 @@ struct as_taken {
 };
 _Static_assert(sizeof(struct as_taken) == 64, "a cache line");
 
+/* ---- what tracing costs (--max-overhead) ---- */
+
+/* One per possible CPU. */
+struct as_cost {
+	__u64 hits;	/* of probes, counted or not; not our own */
+	__u64 timed;	/* of them had their time in the program taken */
+	__u64 timed_ns; /* and took so long */
+	__u64 armed;	/* hits since armed_ns */
+	__u64 armed_ns; /* CLOCK_MONOTONIC */
+	__u64 pad[3];
+};
+_Static_assert(sizeof(struct as_cost) == 64, "a cache line");
+
+/* Processes of one name, as their main threads have it; the rest is 0. */
+struct as_group_key {
+	char comm[16];
+};
+
+struct as_group {
+	__u64 open_hits;   /* while counting */
+	__u64 closed_hits; /* while not */
+	__u64 dead_ns;	   /* CPU time of threads that have ended */
+};
+
+/* A thread that has ended, by the address of its task: the part of its CPU time in dead_ns. */
+struct as_dying {
+	__u64 ns;
+	struct as_group_key group;
+};
+
+/* A thread, from the iterator. */
+struct as_cpu_event {
+	__u32 tgid;
+	__u32 pad;
+	__u64 ns; /* CPU time it has used; of a running one up to the last tick */
+	struct as_group_key group;
+};
+_Static_assert(sizeof(struct as_cpu_event) == 32, "read by the array");
+
 /* ---- the live heap (--live) ---- */
 
 /* What was allocated and not freed yet. */

@@ -30,6 +30,7 @@
 #include "filter.bpf.h"
 #include "call.bpf.h"
 #include "growth.bpf.h"
+#include "govern.bpf.h"
 
 /* Weak: kernels without it don't get the program that calls it. */
 extern bool bpf_session_is_return(void) __ksym __weak;
@@ -49,6 +50,18 @@ SEC("uprobe")
 int allocsnoop_callm(struct pt_regs *ctx)
 {
 	call__enter(ctx, bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+/* With --max-overhead: what the hit costs is counted, too. */
+SEC("uprobe")
+int allocsnoop_callg(struct pt_regs *ctx)
+{
+	__u64 since = govern__begin();
+
+	call__enter_alloc(ctx, bpf_get_attach_cookie(ctx));
+	if (since)
+		govern__end(since);
 	return 0;
 }
 
@@ -270,6 +283,33 @@ SEC("raw_tp/sched_process_exec")
 int allocsnoop_replaced(void *ctx)
 {
 	image__replaced();
+	return 0;
+}
+
+/* --max-overhead: CPU time of threads, when they end... */
+SEC("tp_btf/sched_process_exit")
+int allocsnoop_used(__u64 *ctx)
+{
+	cpu__exited((struct task_struct *)ctx[0]);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int allocsnoop_reaped(__u64 *ctx)
+{
+	cpu__freed((struct task_struct *)ctx[0]);
+	return 0;
+}
+
+/* ... and of those that live, as struct as_cpu_event. */
+SEC("iter/task")
+int allocsnoop_cpu(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct as_cpu_event ev = {};
+
+	if (task && cpu__read(task, &ev))
+		bpf_seq_write(ctx->meta->seq, &ev, sizeof(ev));
 	return 0;
 }
 

@@ -436,8 +436,9 @@ static __noinline int call__follow(struct call *c, const struct pt_regs *ctx, in
 	return open__begin(t, c, out ? call__arg(ctx, out) : 0) && !(c->cookie & AS_SITE_EXITS);
 }
 
-/* A probe was hit. With --live: true when the call's return is to be probed. */
-static __always_inline bool call__enter(const struct pt_regs *ctx, __u64 cookie)
+/* A probe was hit. With --live: true when the call's return is to be probed. may_live: false where
+ * that can't be, a constant. */
+static __always_inline bool call__begin(const struct pt_regs *ctx, __u64 cookie, bool may_live)
 {
 	struct call c = {
 		.cookie = cookie,
@@ -462,13 +463,24 @@ static __always_inline bool call__enter(const struct pt_regs *ctx, __u64 cookie)
 	/* What is filtered is noted, too: it may jump on with a size that isn't. */
 	if (cookie & AS_SITE_JUMPS && call__note_jumper(&c))
 		return false;
-	if (as_live)
+	if (may_live && as_live)
 		return call__follow(&c, ctx, verdict);
 	if (verdict == CALL_FAILED)
 		call__fail(&c);
 	else if (verdict == CALL_TAKEN && (!as_sampling || call__is_kept(&c, counters__call())))
 		call__take(&c);
 	return false;
+}
+
+static __always_inline bool call__enter(const struct pt_regs *ctx, __u64 cookie)
+{
+	return call__begin(ctx, cookie, true);
+}
+
+/* Never with --live. */
+static __always_inline void call__enter_alloc(const struct pt_regs *ctx, __u64 cookie)
+{
+	call__begin(ctx, cookie, false);
 }
 
 /* A free was hit. */

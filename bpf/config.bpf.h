@@ -32,8 +32,12 @@ const volatile __u64 as_rss_batch = 32;
 const volatile __u64 as_look_at_exec = 0; /* no hook tells of the mappings that execve(2) makes */
 /* A return probe can kill a process that has a seccomp filter. */
 const volatile __u64 as_seccomp_unsafe = 0;
+/* --max-overhead: so many hits on a CPU within so many ns are told at once. */
+const volatile __u64 as_alarm_hits = ~0ull;
+const volatile __u64 as_alarm_ns = 0;
 
 __u64 exits = 0;    /* processes that have ended */
-__u64 counting = 0; /* user space opens and closes counting for all probes at once */
+__u64 counting = 0; /* user space opens and closes counting for all probes at once, */
+__u64 growing = 0;  /* and for growth */
 
 #endif

@@ -16,7 +16,7 @@ static __always_inline bool growth__is_watched(const struct task_struct *task)
 {
 	__u32 tgid = task->tgid, *known;
 
-	if (!counting || (as_filter && filter__ask() != FILTER_IN))
+	if (!growing || (as_filter && filter__ask() != FILTER_IN))
 		return false;
 	if (as_all)
 		return tgid != as_self_tgid;

@@ -293,6 +293,19 @@ struct {
 	__type(value, __u32);
 } heap_at SEC(".maps");
 
+/* Elements of `live_rows` and `heaps` that user space has given back: of images that are over. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32);
+} free_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32);
+} free_heaps SEC(".maps");
+
 /* ---- growth ---- */
 
 /* tid -> where the break was, while a system call raises it */
@@ -318,18 +331,37 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } percpu SEC(".maps");
-/* Elements of `live_rows` and `heaps` that user space has given back: of images that are over. */
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 1);
-	__type(value, __u32);
-} free_rows SEC(".maps");
+
+/* ---- what tracing costs; there with --max-overhead only ---- */
 
 struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
-	__type(value, __u32);
-} free_heaps SEC(".maps");
+	__type(key, __u32);
+	__type(value, struct as_cost);
+} costs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, struct as_group_key);
+	__type(value, struct as_group);
+} groups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct as_dying);
+} dead SEC(".maps");
+
+/* A ring of its own: nobody who is busy with the other one reads it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} alarms SEC(".maps");
 
 /* ---- unwind tables ---- */
 

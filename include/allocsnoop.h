@@ -134,6 +134,11 @@ struct allocsnoop_opts {
 	uint32_t max_rows;   /* with live: sums followed at once, of a stack, process and power of
 			      * two of sizes each; 0: 131,072. Above it, allocations are a loss:
 			      * exact sums without a stack. Those of ended processes make room */
+	double max_overhead;	   /* percent of the targets' own CPU time that they may lose; 0: no
+				    * budget. Where that isn't enough to count all, probes come for short
+				    * windows and the numbers are estimates (info.exact is false).
+				    * Excludes live. -ENOTSUP where the kernel can't (before 6.9) */
+	bool overhead_if_possible; /* ... then there is a warning and no budget instead */
 };
 
 /*
@@ -287,6 +292,8 @@ struct allocsnoop_sample {
 	uint64_t old_bytes;
 	const struct allocsnoop_lifetimes *lifetimes; /* NULL unless mode is live */
 	bool collected; /* a garbage collector's blocks: no frees to be seen, never live */
+	bool at_least;	/* lower bounds: with max_overhead, where hits took so much of the time that
+			   they can't be scaled */
 };
 
 struct allocsnoop_process {
@@ -318,6 +325,7 @@ struct allocsnoop_process {
 				* service by that path; "" none */
 	uint64_t count; /* of process images: 1; more where pid is 0: those of this name that ended
 			 * long ago, whose peak is the highest of one of them */
+	bool at_least; /* its samples are lower bounds */
 };
 
 struct allocsnoop_loss {
@@ -356,6 +364,14 @@ struct allocsnoop_info {
 	int64_t grown_count, grown_bytes;
 
 	uint32_t trace; /* ALLOCSNOOP_TRACE_* */
+	/* With max_overhead. */
+	double budget_pct; /* 0: no budget, and so are the next ones */
+	double cost_pct;   /* what the targets have lost, of their own CPU time */
+	double coverage;   /* part of the targets' progress that was counted; 1 when exact, below 0
+			      when it can't be known */
+	uint64_t windows;  /* in which it was, where it wasn't all the time */
+	double window_ns;  /* mean length */
+	bool at_least;	   /* totals are lower bounds */
 };
 
 ALLOCSNOOP_API const struct allocsnoop_info *

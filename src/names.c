@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "proc/cgroup.h"
 #include "proc/task.h"
+#include "trace/govern.h"
 #include "trace/over.h"
 
 struct stack_frames {
@@ -226,10 +227,14 @@ static void sample__estimate(struct making *m, const struct recorded_row *row,
 			     struct allocsnoop_sample *out)
 {
 	const struct sampler *sampler = &m->s->sampler;
+	const struct duty *duty = m->s->record.duty;
 	struct estimate e = {};
+	u64 in_windows = 0;
 
-	out->sampled_count = row->cnt;
-	if (sampler->exact) {
+	if (duty)
+		out->at_least = duty__row(duty, row->windows, &e, &in_windows);
+	out->sampled_count = row->cnt + in_windows;
+	if (sampler->exact && !in_windows) {
 		out->alloc_count = row->cnt;
 		out->alloc_bytes = row->bytes;
 		return;
@@ -341,6 +346,8 @@ static int making__processes(struct making *m)
 		process__total(m, proc, &out);
 		if (m->s->live)
 			process__live(m, proc, &out);
+		if (m->s->record.duty)
+			out.at_least = duty__names_at_least(m->s->record.duty, proc->comm);
 		err = profile__add_process(m->p, &out);
 	}
 	return err;
@@ -435,6 +442,40 @@ static void making__info(struct making *m, double sampling_value)
 	info->trace = m->s->trace;
 }
 
+/* The budget's part of the numbers. Rows come and go together, so their variances don't add up to
+ * that of the total; where some calls were drawn in exact time, that part does. */
+static void making__budget(struct making *m)
+{
+	struct allocsnoop_info *info = &m->p->info;
+	const struct session *s = m->s;
+	double cnt_var = 0, bytes_var = 0;
+	struct governor_info gov;
+
+	if (!s->governor)
+		return;
+	governor__info(s->governor, &gov);
+	info->exact &= gov.exact;
+	info->budget_pct = gov.budget_pct;
+	info->cost_pct = gov.cost_pct;
+	info->coverage = gov.coverage;
+	info->windows = gov.windows;
+	info->window_ns = gov.window_ns;
+	info->at_least = gov.at_least;
+	if (gov.exact)
+		return;
+	duty__total(s->record.duty, &cnt_var, &bytes_var);
+	for (size_t i = 0; i < s->record.rows.cnt && !s->sampler.exact; i++) {
+		const struct recorded_row *row = &s->record.rows.v[i];
+		struct estimate e = {};
+
+		sampler__add(&s->sampler, row->key.size_class, row->cnt, row->bytes, &e);
+		cnt_var += e.cnt_var;
+		bytes_var += e.bytes_var;
+	}
+	info->alloc_count_se = sqrt(cnt_var);
+	info->alloc_bytes_se = sqrt(bytes_var);
+}
+
 static int making__run(struct making *m)
 {
 	int err = 0;
@@ -451,6 +492,7 @@ static int making__run(struct making *m)
 		return err;
 	making__info(m, m->s->sample_bytes ? (double)m->s->sample_bytes : m->s->sample_rate);
 	profile__finish(m->p);
+	making__budget(m);
 	return 0;
 }
 

@@ -152,7 +152,13 @@ struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
 };
 
+struct sched_entity {
+	unsigned long long sum_exec_runtime;
+};
+
 struct task_struct {
+	unsigned int flags;
+	struct sched_entity se;
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;
@@ -180,6 +186,11 @@ struct bpf_iter_meta {
 	struct seq_file *seq;
 	__u64 session_id;
 	__u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 struct bpf_iter__task_vma {

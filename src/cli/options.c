@@ -20,6 +20,10 @@
 /* What is counted depends on --live then. */
 #define VALUE_NOT_GIVEN -1
 
+/* Depends on whether there is a target. */
+#define OVERHEAD_NOT_GIVEN	(-1)
+#define OVERHEAD_WITHOUT_TARGET 5
+
 /* Values that getopt_long() returns for long options: above every letter. */
 #define LONG_BASE 256
 
@@ -208,7 +212,7 @@ static int read_percent(const struct opt_row *row, const char *text, void *into)
 	double rate;
 
 	if (!strcmp(text, "none")) {
-		*(u32 *)into = 0;
+		*(double *)into = 0;
 		return 0;
 	}
 	if (len + 1 < sizeof(percent)) {
@@ -217,7 +221,8 @@ static int read_percent(const struct opt_row *row, const char *text, void *into)
 	}
 	if ((text[len] && text[len + 1]) || units__parse_rate(percent, &rate))
 		return number__bad(row, text, -EINVAL, "percentage", "5, or none");
-	return value__later(row, text);
+	*(double *)into = rate * 100;
+	return 0;
 }
 
 static int choice__read(const struct opt_row *row, const char *text, size_t len, int *val)
@@ -539,6 +544,28 @@ static int filter__check(const struct cli_opts *o)
 	return 0;
 }
 
+/* Whoever named no target can't know whom it slows. */
+static int overhead__check(struct cli_opts *o)
+{
+	bool probes = !o->events || o->events & ALLOCSNOOP_TRACE_MALLOC || o->probes.cnt;
+
+	if (o->max_overhead == OVERHEAD_NOT_GIVEN) {
+		o->overhead_default = true;
+		o->max_overhead = o->words || o->pids.cnt || o->live || !probes
+					  ? 0
+					  : OVERHEAD_WITHOUT_TARGET;
+	}
+	if (o->max_overhead && !probes)
+		return err__fail(-EINVAL, "--max-overhead: --event mmap, brk and fault place no "
+					  "probes: there is nothing to keep a budget with");
+	if (!o->live || !o->max_overhead)
+		return 0;
+	err__fail(-EINVAL, "--max-overhead: not together with --live: a block whose free falls "
+			   "between two windows would seem to leak");
+	err__hint("without --live, or with --live and --max-overhead none");
+	return -EINVAL;
+}
+
 static int record__check(struct cli_opts *o)
 {
 	int err;
@@ -552,6 +579,8 @@ static int record__check(struct cli_opts *o)
 	err = live__check(o);
 	if (!err)
 		err = filter__check(o);
+	if (!err)
+		err = overhead__check(o);
 	if (!err)
 		err = user__check(o);
 	return err ? err : format__choose(o);
@@ -600,7 +629,12 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 	CLEANUP(parser__fini) struct parser p = { .o = o, .argc = argc, .argv = argv };
 	int err;
 
-	*o = (struct cli_opts){ .verb = VERB_RECORD, .sample_rate = 1, .value = VALUE_NOT_GIVEN };
+	*o = (struct cli_opts){
+		.verb = VERB_RECORD,
+		.sample_rate = 1,
+		.value = VALUE_NOT_GIVEN,
+		.max_overhead = OVERHEAD_NOT_GIVEN,
+	};
 	err = parser__init(&p);
 	if (!err)
 		err = words__read(&p);

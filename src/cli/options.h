@@ -26,7 +26,7 @@ enum opt_kind {
 	OPT_CHOICE,   /* int: a word of row.choices */
 	OPT_CHOICES,  /* int: words of row.choices, comma-separated, their values or'ed */
 	OPT_PROBE,    /* appended to cli_opts.probes */
-	OPT_PERCENT,  /* u32; `none` is 0, and all there is in this version */
+	OPT_PERCENT,  /* double, of 100; `none` is 0 */
 	OPT_KIND_MAX
 };
 
@@ -90,7 +90,8 @@ struct cli_opts {
 	int events;
 	double sample_rate;
 	u64 sample_bytes;
-	u32 max_overhead;
+	double max_overhead;   /* percent; 0: none */
+	bool overhead_default; /* nobody asked */
 	u64 min_size;
 	u64 max_size;
 	u32 max_depth;

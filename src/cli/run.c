@@ -95,6 +95,8 @@ static int run__open(struct run *r)
 		.old_ns = old_ns(o),
 		.probes = o->probes.v,
 		.probe_cnt = o->probes.cnt,
+		.max_overhead = o->max_overhead,
+		.overhead_if_possible = o->overhead_default,
 		.log = progress__log,
 		.log_arg = &r->progress,
 	};
@@ -158,6 +160,8 @@ static void say_losses(const struct run *r, const struct allocsnoop_profile *pro
 
 	if (r->o->format->holds_losses || r->o->verbosity < 0)
 		return;
+	if (allocsnoop_profile__info(profile)->at_least)
+		say__line("numbers are lower bounds: see --max-overhead");
 	for (size_t i = 0; i < cnt; i++) {
 		const struct allocsnoop_loss *loss = allocsnoop_profile__loss(profile, i);
 

@@ -71,7 +71,7 @@ const struct opt_row opt_rows[] = {
 	  INTO(sample_rate) },
 	{ 0, "sample-bytes", "SIZE", "keep one per SIZE bytes on average: 512K", OPT_SIZE,
 	  INTO(sample_bytes) },
-	{ 0, "max-overhead", "PCT", "none (default): no budget; a percentage: not yet", OPT_PERCENT,
+	{ 0, "max-overhead", "PCT", "what targets may lose: 5 (default without a target), none", OPT_PERCENT,
 	  INTO(max_overhead) },
 	{ 0, "max-depth", "N", "frames a stack may have (512, at most 1000)", OPT_COUNT,
 	  INTO(max_depth), .most = 1000, .expert = true },

@@ -66,6 +66,7 @@ void sample__add(struct allocsnoop_sample *to, const struct allocsnoop_sample *s
 	to->alloc_count_var += s->alloc_count_var;
 	to->alloc_bytes_var += s->alloc_bytes_var;
 	add(&to->sampled_count, s->sampled_count);
+	to->at_least |= s->at_least;
 	add_live(to, s);
 }
 

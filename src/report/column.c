@@ -24,10 +24,20 @@ static void exact_bytes_cell(const struct table *t, const struct allocsnoop_samp
 	str__addf(cell, "%" PRIu64, s->alloc_bytes);
 }
 
+/* Of a lower bound there is no interval. */
+static bool at_least_cell(const struct allocsnoop_sample *s, struct str *cell)
+{
+	if (s->at_least)
+		str__add(cell, "at least");
+	return s->at_least;
+}
+
 static void bytes_interval_cell(const struct table *t, const struct allocsnoop_sample *s,
 				struct str *cell)
 {
 	(void)t;
+	if (at_least_cell(s, cell))
+		return;
 	look__interval(cell, sqrt(s->alloc_bytes_var), s->sampled_count, true);
 }
 
@@ -41,6 +51,8 @@ static void count_interval_cell(const struct table *t, const struct allocsnoop_s
 				struct str *cell)
 {
 	(void)t;
+	if (at_least_cell(s, cell))
+		return;
 	look__interval(cell, sqrt(s->alloc_count_var), s->sampled_count, false);
 }
 

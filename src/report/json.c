@@ -21,6 +21,22 @@ static int flush_buf(struct json *j)
 	return ferror(j->out) ? writer__done(j->out) : 0;
 }
 
+static void add_budget(struct json *j)
+{
+	const struct allocsnoop_info *info = &j->p->info;
+
+	if (info->coverage >= 0) {
+		json__real(j, "coverage", info->coverage);
+	} else {
+		json__key(j, "coverage");
+		str__add(&j->buf, "null");
+	}
+	json__u64(j, "windows", info->windows);
+	json__real(j, "window_ns", info->window_ns);
+	json__real(j, "budget_pct", info->budget_pct);
+	json__real(j, "cost_pct", info->cost_pct);
+}
+
 static void add_sampling(struct json *j)
 {
 	static const char *const kinds[] = {
@@ -35,6 +51,8 @@ static void add_sampling(struct json *j)
 	str__add(&j->buf, "{");
 	json__str(j, "kind", kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown");
 	json__number(j, "value", info->sampling_value);
+	if (info->budget_pct > 0)
+		add_budget(j);
 	str__add(&j->buf, "}");
 }
 
@@ -54,6 +72,8 @@ static void add_totals(struct json *j)
 	json__u64(j, "live_bytes", info->live_bytes);
 	json__u64(j, "failed_count", info->failed_count);
 	json__u64(j, "sampled_count", sampled_cnt);
+	if (info->at_least)
+		json__bool(j, "at_least", true);
 	if (j->live)
 		json_live__totals(j);
 	str__add(&j->buf, "}");
@@ -113,6 +133,8 @@ static int write_processes(struct json *j)
 		json__bool(j, "exited", proc->exited);
 		if (proc->count > 1 || !proc->pid)
 			json__u64(j, "count", proc->count);
+		if (proc->at_least)
+			json__bool(j, "at_least", true);
 		if (j->live)
 			json_live__process(j, proc);
 		add_process(j, proc);
@@ -183,6 +205,8 @@ static void add_stack(struct json *j, const struct allocsnoop_sample *s)
 	if (s->pid_cnt > 1)
 		json__u64(j, "pids", s->pid_cnt);
 	json__u64(j, "sampled_count", s->sampled_count);
+	if (s->at_least)
+		json__bool(j, "at_least", true);
 	if (j->live)
 		json_live__stack(j, s);
 	if (j->p->info.exact)

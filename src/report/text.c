@@ -59,6 +59,8 @@ static void add_mode(struct str *s, const struct allocsnoop_info *info, u64 samp
 		return;
 	}
 	str__addf(s, ", estimated from %" PRIu64 " samples", sampled_cnt);
+	if (info->budget_pct > 0)
+		str__addf(s, " in %" PRIu64 " windows", info->windows);
 	if (info->sampling == ALLOCSNOOP_RATE)
 		str__addf(s, ", each allocation kept with probability %g", info->sampling_value);
 	if (info->sampling == ALLOCSNOOP_BYTES) {
@@ -66,13 +68,45 @@ static void add_mode(struct str *s, const struct allocsnoop_info *info, u64 samp
 		look__bytes(s, (u64)info->sampling_value);
 		str__add(s, " on average");
 	}
-	str__add(s, " (Horvitz-Thompson)\n");
+	str__add(s, info->budget_pct > 0 ? " (ratio to progress)\n" : " (Horvitz-Thompson)\n");
+}
+
+/* What there was of --max-overhead, and what came of it. */
+static void add_coverage(struct str *s, const struct allocsnoop_info *info)
+{
+	char buf[32];
+
+	if (!(info->budget_pct > 0))
+		return;
+	str__addf(s, TEXT_LABEL, "coverage");
+	if (info->exact)
+		str__add(s, "all");
+	else if (info->coverage >= 0)
+		str__addf(s, "%.3g %% of the targets' progress", info->coverage * 100);
+	else
+		str__add(s, "not known");
+	if (info->windows)
+		str__addf(s, ", in %" PRIu64 " windows of %s", info->windows,
+			  units__format_ns((u64)info->window_ns, buf));
+	str__addf(s, "; cost %.2g %% of a budget of %g %%\n", info->cost_pct, info->budget_pct);
+	if (info->at_least)
+		str__addf(s, TEXT_LABEL "%s\n", "",
+			  info->windows
+				  ? "at least: the probes took most of the time in windows, "
+				    "so totals are lower bounds; shares hold"
+				  : "at least: it ended before the first window, so totals are "
+				    "what was counted until then");
 }
 
 /* A total of an estimate: "1610612736 ± 12700000 bytes (95 %)". */
-static void add_estimate(struct str *s, u64 val, double se, u64 sampled_cnt, const char *unit)
+static void add_estimate(struct str *s, u64 val, double se, u64 sampled_cnt, const char *unit,
+			 bool at_least)
 {
-	str__addf(s, "%" PRIu64, val);
+	str__addf(s, "%s%" PRIu64, at_least ? "at least " : "", val);
+	if (at_least) {
+		str__addf(s, " %s", unit);
+		return;
+	}
 	if (sampled_cnt < TEXT_FEW_SAMPLES) {
 		str__addf(s, " %s (few samples)", unit);
 		return;
@@ -85,6 +119,7 @@ static void add_estimate(struct str *s, u64 val, double se, u64 sampled_cnt, con
 void text__add_amount(struct str *s, const struct amount *a, bool exact)
 {
 	str__addf(s, TEXT_LABEL, a->label);
+	str__add(s, a->at_least ? "at least " : "");
 	look__bytes(s, a->bytes);
 	if (exact) {
 		if (a->bytes >= 1024)
@@ -93,9 +128,9 @@ void text__add_amount(struct str *s, const struct amount *a, bool exact)
 		return;
 	}
 	str__add(s, ": ");
-	add_estimate(s, a->bytes, a->bytes_se, a->sampled_cnt, "bytes");
+	add_estimate(s, a->bytes, a->bytes_se, a->sampled_cnt, "bytes", a->at_least);
 	str__addf(s, "\n" TEXT_LABEL, "");
-	add_estimate(s, a->count, a->count_se, a->sampled_cnt, a->unit);
+	add_estimate(s, a->count, a->count_se, a->sampled_cnt, a->unit, a->at_least);
 	str__add(s, "\n");
 }
 
@@ -109,6 +144,7 @@ static void add_total(struct str *s, const struct allocsnoop_info *info, u64 sam
 		.bytes_se = info->alloc_bytes_se,
 		.count_se = info->alloc_count_se,
 		.sampled_cnt = sampled_cnt,
+		.at_least = info->at_least,
 	};
 
 	text__add_amount(s, &total, info->exact);
@@ -147,6 +183,7 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p)
 	if (is_growth(info))
 		add_traced(s, info);
 	add_mode(s, info, all.sampled_count);
+	add_coverage(s, info);
 	str__addf(s, TEXT_LABEL "%s\n", "duration", units__format_ns(info->duration_ns, buf));
 	add_processes(s, p);
 	str__addf(s, TEXT_LABEL "%" PRIu64 "%s\n", "events", info->events,

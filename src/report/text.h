@@ -52,6 +52,7 @@ struct amount {
 	u64 bytes, count;
 	double bytes_se, count_se;
 	u64 sampled_cnt; /* hits behind it */
+	bool at_least;	 /* lower bounds */
 };
 void text__add_amount(struct str *s, const struct amount *a, bool exact);
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define THIN_NS	    2e6	 /* of CPU time: what is less can't be measured well */
@@ -12,8 +13,11 @@
 
 void duty__fini(struct duty *d)
 {
+	for (size_t i = 0; i < d->touched.cnt; i++) {
+		if (d->touched.v[i]->joined)
+			free(d->touched.v[i]);
+	}
 	vec__free(&d->groups);
-	vec__free(&d->rows);
 	vec__free(&d->touched);
 	map__free(&d->group_at);
 }
@@ -36,6 +40,8 @@ int duty__group(struct duty *d, const struct as_group_key *key)
 			return at;
 		h = map__mix(h, 1);
 	}
+	if (d->groups.cnt >= DUTY_GROUPS_MAX)
+		return 0; /* of those without a name */
 	if (vec__push(&d->groups, group))
 		return -ENOMEM;
 	if (map__put(&d->group_at, h, d->groups.cnt - 1)) {
@@ -45,19 +51,47 @@ int duty__group(struct duty *d, const struct as_group_key *key)
 	return d->groups.cnt - 1;
 }
 
-int duty__stage(struct duty *d, u32 row, u64 cnt, u64 bytes)
+int duty__stage(struct duty *d, struct duty_row **row, u32 at, u64 cnt, u64 bytes)
 {
-	static const struct duty_row none;
-
-	while (d->rows.cnt <= row) {
-		if (vec__push(&d->rows, none))
-			return -ENOMEM;
-	}
-	if (!d->rows.v[row].now_cnt && vec__push(&d->touched, row))
+	if (!*row)
+		*row = calloc(1, sizeof(**row));
+	if (!*row || (!(*row)->now_cnt && vec__push(&d->touched, *row)))
 		return -ENOMEM;
-	d->rows.v[row].now_cnt += cnt;
-	d->rows.v[row].now_bytes += bytes;
+	(*row)->at = at;
+	(*row)->now_cnt += cnt;
+	(*row)->now_bytes += bytes;
 	return 0;
+}
+
+static void sums__join(struct duty_sums *to, const struct duty_sums *from)
+{
+	const double *add = (const double *)from;
+	double *sum = (double *)to;
+
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*sum); i++)
+		sum[i] += add[i];
+}
+
+void duty_row__join(struct duty_row **to, struct duty_row *from)
+{
+	struct duty_row *gone = from, *stays = *to;
+
+	if (!stays || !from) {
+		*to = stays ? stays : from;
+		return;
+	}
+	if (from->now_cnt && !stays->now_cnt) {
+		gone = stays;
+		stays = *to = from;
+	}
+	stays->seen += gone->seen;
+	stays->now_cnt += gone->now_cnt;
+	stays->now_bytes += gone->now_bytes;
+	sums__join(&stays->sums, &gone->sums);
+	if (gone->now_cnt)
+		gone->joined = true; /* freed when the window is settled */
+	else
+		free(gone);
 }
 
 /* What part of its CPU time a group has lost in the window. */
@@ -90,13 +124,13 @@ static void sums__add(struct duty_sums *s, const struct estimate *hits, const st
 	s->bytes_var += w * more * more * hits->bytes_var;
 }
 
-static void duty__settle_row(struct duty *d, u32 at, double w, duty_row_fn fn, void *arg)
+static void duty__settle_row(struct duty *d, struct duty_row *row, double w, duty_row_fn fn,
+			     void *arg)
 {
-	struct duty_row *row = &d->rows.v[at];
 	struct estimate hits = {};
 	struct duty_group *g;
 
-	row->group = fn(arg, at, row->now_cnt, row->now_bytes, &hits);
+	row->group = fn(arg, row->at, row->now_cnt, row->now_bytes, &hits);
 	row->seen += row->now_cnt;
 	row->now_cnt = row->now_bytes = 0;
 	g = &d->groups.v[row->group];
@@ -123,8 +157,12 @@ void duty__settle(struct duty *d, double slot_ns, double open_ns, duty_row_fn fn
 {
 	double w = fmax(1, slot_ns / fmax(open_ns, 1));
 
-	for (size_t i = 0; i < d->touched.cnt; i++)
-		duty__settle_row(d, d->touched.v[i], w, fn, arg);
+	for (size_t i = 0; i < d->touched.cnt; i++) {
+		if (d->touched.v[i]->joined)
+			free(d->touched.v[i]);
+		else
+			duty__settle_row(d, d->touched.v[i], w, fn, arg);
+	}
 	d->touched.cnt = 0;
 	for (size_t i = 0; i < d->groups.cnt; i++)
 		group__settle(&d->groups.v[i], w);
@@ -184,10 +222,8 @@ static void sums__estimate(const struct duty *d, const struct duty_group *g,
 							  s->bytes_c, d->error * s->bytes_off));
 }
 
-bool duty__row(const struct duty *d, u32 row, struct estimate *e, u64 *seen)
+bool duty__row(const struct duty *d, const struct duty_row *r, struct estimate *e, u64 *seen)
 {
-	const struct duty_row *r = row < d->rows.cnt ? &d->rows.v[row] : NULL;
-
 	if (!r || !r->seen)
 		return false;
 	*seen += r->seen;

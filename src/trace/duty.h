@@ -37,7 +37,12 @@ struct duty_sums {
 	double cnt_var, bytes_var;   /* w * the variance of h, where only some calls were kept */
 };
 
+/* Names that are told apart; all others are one group. */
+#define DUTY_GROUPS_MAX 4096
+
 struct duty_row {
+	u32 at;			/* the recording's row, until the window is settled */
+	bool joined;		/* nothing but a place in duty.touched */
 	u32 group;		/* in duty.groups, once settled */
 	u64 seen;		/* samples behind it */
 	u64 now_cnt, now_bytes; /* of the window that isn't settled yet */
@@ -60,8 +65,7 @@ struct duty_group {
 struct duty {
 	VEC(struct duty_group) groups;
 	struct map group_at;	   /* hash of the name -> index */
-	VEC(struct duty_row) rows; /* parallel to the recording's */
-	VEC(u32) touched;	   /* rows of the window that isn't settled yet */
+	VEC(struct duty_row *) touched; /* rows of the window that isn't settled yet */
 	u64 windows;
 	double open_ns; /* of all windows */
 	double slot_ns; /* of all settled slots */
@@ -79,15 +83,19 @@ void duty__fini(struct duty *d);
 /* Index of a group, made when it's new; -ENOMEM. */
 int duty__group(struct duty *d, const struct as_group_key *key);
 
-/* Hits of a row, in a window. 0 or -ENOMEM. */
-int duty__stage(struct duty *d, u32 row, u64 cnt, u64 bytes);
+/* Hits of the recording's row number `at`, in a window. *row is what windows say of it, NULL:
+ * nothing yet. 0 or -ENOMEM. */
+int duty__stage(struct duty *d, struct duty_row **row, u32 at, u64 cnt, u64 bytes);
+
+/* Two rows become one, *to; who joins rows numbers them anew (at). */
+void duty_row__join(struct duty_row **to, struct duty_row *from);
 
 /* The window is over, and its slot. (now_* of the groups are set.) */
 void duty__settle(struct duty *d, double slot_ns, double open_ns, duty_row_fn fn, void *arg);
 
 /* Adds what the windows say of a row. True: it is a lower bound, as too much was lost to know how
  * far the group has come. */
-bool duty__row(const struct duty *d, u32 row, struct estimate *e, u64 *seen);
+bool duty__row(const struct duty *d, const struct duty_row *row, struct estimate *e, u64 *seen);
 
 /* Variances of the sum over all rows: rows of a group come and go together. True: as above, for any
  * group. */

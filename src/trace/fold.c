@@ -21,6 +21,7 @@ static void row__add(struct recorded_row *to, const struct recorded_row *from)
 	to->cnt += from->cnt;
 	to->bytes += from->bytes;
 	to->used = MAX(to->used, from->used);
+	duty_row__join(&to->windows, from->windows);
 }
 
 static void past_row__add(struct past_row *to, const struct past_row *from)
@@ -95,10 +96,34 @@ static void record__compact(struct record *r, keyed_merge_fn row, keyed_merge_fn
 	r->rows.cnt = keyed__compact(r->rows.v, sizeof(*r->rows.v), r->rows.cnt, &r->row_at, row);
 	r->past.cnt =
 		keyed__compact(r->past.v, sizeof(*r->past.v), r->past.cnt, &r->past_at, past_row);
+	for (size_t i = 0; i < r->rows.cnt; i++) {
+		if (r->rows.v[i].windows)
+			r->rows.v[i].windows->at = i;
+	}
 	vec__shrink(&r->rows);
 	vec__shrink(&r->past);
 	map__shrink(&r->row_at);
 	map__shrink(&r->past_at);
+}
+
+/* Rows that came before their stacks were finished (with windows none waits). */
+void record__join_finished(struct record *r)
+{
+	bool any = false;
+
+	if (!r->finished.cnt)
+		return;
+	for (size_t i = 0; i < r->rows.cnt; i++) {
+		u64 id = r->rows.v[i].key.stack, whole = record__whole(r, id);
+
+		if (whole == id)
+			continue;
+		r->rows.v[i].key.stack = whole;
+		map__del(&r->finished, id);
+		any = true;
+	}
+	if (any)
+		record__compact(r, row__join, past_row__join);
 }
 
 /* ---- images ---- */
@@ -263,7 +288,8 @@ void record__forget_stack(struct record *r, u64 id)
 u64 record__bytes(const struct record *r)
 {
 	return r->stack_bytes + r->stacks.cnt * (ALLOC_COST + MAP_ENTRY) +
-	       r->rows.cnt * (sizeof(*r->rows.v) + MAP_ENTRY) +
+	       r->rows.cnt * (sizeof(*r->rows.v) + MAP_ENTRY +
+			      (r->duty ? sizeof(struct duty_row) + ALLOC_COST : 0)) +
 	       r->past.cnt * (sizeof(*r->past.v) + MAP_ENTRY) + r->finished.cnt * MAP_ENTRY +
 	       r->procs.cnt * (sizeof(struct recorded_proc) + ALLOC_COST + 2 * MAP_ENTRY);
 }

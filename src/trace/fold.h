@@ -18,6 +18,9 @@ size_t keyed__compact(void *rows, size_t size, size_t cnt, struct map *at, keyed
 /* Adds what another image has. */
 void past_row__fold(void *to, const void *from);
 
+/* Joins rows whose stacks were finished after they came to those of the whole stacks. */
+void record__join_finished(struct record *r);
+
 /* ---- images ---- */
 
 /* The image is over. */

@@ -28,6 +28,7 @@
 #define RING_SIZE      (32u << 20) /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
 #define MAP_RING_SIZE  (1u << 20)  /* bytes; 9,000 mappings */
 #define TALLY_ROWS     (128u << 10)
+#define TALLY_ROWS_GOVERNED (32u << 10) /* read after each window, whole */
 #define FLUSH_PAUSE_US 1000
 #define FLUSH_TRIES    10000 /* 10 s of pauses */
 #define HEAP_SHARE     8     /* rows for each process image */
@@ -112,7 +113,7 @@ static void kernel__set_sizes(struct kernel *k, const struct kernel_opts *o)
 	struct allocsnoop_bpf *s = k->skel;
 	u32 slots = pow2__above(k->cpu_cnt) * 4, cpus = pow2__above(k->cpu_cnt);
 
-	k->tally_rows = TALLY_ROWS;
+	k->tally_rows = k->governed ? TALLY_ROWS_GOVERNED : TALLY_ROWS;
 	bpf_map__set_max_entries(s->maps.ring, RING_SIZE);
 	bpf_map__set_max_entries(s->maps.map_ring, MAP_RING_SIZE);
 	bpf_map__set_max_entries(s->maps.slots, slots);
@@ -182,7 +183,8 @@ static void kernel__choose_probes(struct kernel *k)
 	bpf_program__set_expected_attach_type(s->progs.allocsnoop_exitm, UPROBE_MULTI_ATTACH);
 	bpf_program__set_expected_attach_type(s->progs.allocsnoop_freem, UPROBE_MULTI_ATTACH);
 	bpf_program__set_expected_attach_type(s->progs.allocsnoop_session, UPROBE_SESSION_ATTACH);
-	bpf_program__set_autoload(s->progs.allocsnoop_callm, malloc && multi && !session);
+	bpf_program__set_autoload(s->progs.allocsnoop_callm,
+				  malloc && multi && !session && !k->governed);
 	bpf_program__set_autoload(s->progs.allocsnoop_returnm, multi && returns);
 	bpf_program__set_autoload(s->progs.allocsnoop_exitm, multi && live);
 	bpf_program__set_autoload(s->progs.allocsnoop_freem, multi && live);
@@ -225,6 +227,7 @@ static int kernel__load(struct kernel *k, const struct kernel_opts *o)
 	kernel__choose_probes(k);
 	k->kprobes = kernel__has_kprobes();
 	kernel__choose_filters(k, o->filter->kinds);
+	kernel__set_governed(k);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_map, k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.allocsnoop_mmap, !k->kprobes);
 	k->skel->rodata->as_look_at_exec = !k->kprobes;
@@ -276,6 +279,27 @@ static int err__no_returns(void)
 				      "seccomp filter: blocks can't be followed");
 
 	err__hint("Linux 6.10 and older, and 6.14 and newer, are safe; or leave --live out");
+	return err;
+}
+
+/* Windows need probes that come and go at once: one link for all places of a file. */
+static int kernel__choose_governed(struct kernel *k, const struct kernel_opts *o)
+{
+	int err;
+
+	k->governed = k->trap_ns > 0 && (o->all ? k->multi : k->multi_pid && !o->leaderless);
+	k->use_multi |= k->governed;
+	if (k->governed || !o->budget_asked)
+		return 0;
+	if (o->leaderless)
+		err = err__fail(-ENOTSUP, "--max-overhead: the main thread of a process has "
+					  "ended, and its probes can't come and go");
+	else
+		err = err__fail(-ENOTSUP, "--max-overhead: this kernel's probes can't be placed "
+					  "and removed quickly enough");
+	err__hint(o->leaderless ? "leave --max-overhead out, and use a short -d"
+				: "Linux 6.9 and newer can (uprobe_multi links); or leave it out "
+				  "(--max-overhead none), and use a short -d");
 	return err;
 }
 
@@ -331,6 +355,12 @@ int kernel__open(struct kernel *k, const struct kernel_opts *o)
 		 * unseen then.) A multi link finds a process by its main thread. */
 		k->use_multi |= k->session && k->multi_pid && !o->leaderless;
 	}
+	if (o->max_overhead > 0)
+		err = kernel__choose_governed(k, o);
+	if (err) {
+		libbpf_set_print(before);
+		return err;
+	}
 	if (k->live && k->seccomp_unsafe && !(k->use_multi && k->session)) {
 		libbpf_set_print(before);
 		return err__no_returns();
@@ -379,6 +409,11 @@ void kernel__count(struct kernel *k, bool on)
 	__atomic_store_n(&k->skel->bss->counting, on, __ATOMIC_SEQ_CST);
 }
 
+void kernel__grow(struct kernel *k, bool on)
+{
+	__atomic_store_n(&k->skel->bss->growing, on, __ATOMIC_SEQ_CST);
+}
+
 /* Of a place's own instruction. */
 static const struct bpf_program *kernel__perf_program(const struct kernel *k, enum probe_kind kind)
 {
@@ -414,8 +449,10 @@ static int kernel__attach_kind(struct kernel *k, struct links *l, const char *pa
 	if (k->live && k->session) /* its entry answers "no return" where none is to be probed */
 		return links__add_multi(l, bpf_program__fd(s->progs.allocsnoop_session),
 					MULTI_SESSION, path, at, cnt, pid);
-	err = links__add_multi(l, bpf_program__fd(s->progs.allocsnoop_callm), MULTI_ENTRY, path, at,
-			       cnt, pid);
+	err = links__add_multi(l,
+			       bpf_program__fd(k->governed ? s->progs.allocsnoop_callg
+							   : s->progs.allocsnoop_callm),
+			       MULTI_ENTRY, path, at, cnt, pid);
 	if (!err && returns)
 		err = links__add_multi(l, bpf_program__fd(s->progs.allocsnoop_returnm),
 				       MULTI_RETURN, path, at, cnt, pid);
@@ -439,7 +476,7 @@ int kernel__attach(struct kernel *k, struct links *l, const char *path,
 /* Where the kernel tells of a finished mapping. */
 static const char *const map_hooks[] = { "perf_event_mmap", "uprobe_mmap" };
 
-static int kernel__watch_ends(struct allocsnoop_bpf *s)
+static int kernel__watch_images(struct allocsnoop_bpf *s)
 {
 	s->links.allocsnoop_ended = bpf_program__attach(s->progs.allocsnoop_ended);
 	s->links.allocsnoop_replaced = bpf_program__attach(s->progs.allocsnoop_replaced);
@@ -465,7 +502,7 @@ int kernel__watch_maps(struct kernel *k)
 		      ? 0
 		      : -errno;
 	if (!err)
-		err = kernel__watch_ends(s);
+		err = kernel__watch_images(s);
 	libbpf_set_print(before);
 	s->links.allocsnoop_map = link; /* destroyed with the skeleton */
 	if (err) {

@@ -34,6 +34,8 @@ struct kernel_opts {
 	const struct filter *filter;
 	bool layers;  /* there are sites of a layer above 0 */
 	u32 trace;    /* ALLOCSNOOP_TRACE_* */
+	double max_overhead; /* percent; 0: no budget */
+	bool budget_asked;   /* without it the session is refused; else it goes without */
 };
 
 struct kernel {
@@ -47,6 +49,9 @@ struct kernel {
 	u32 trace;	      /* ALLOCSNOOP_TRACE_* */
 	bool kprobes;	      /* else new mappings are seen by tracepoints */
 	bool use_multi;	      /* what this session's probes are */
+	bool governed;	      /* there is a budget: attached by windows, costs are counted */
+	double trap_ns;	      /* what an empty probe's hit costs; 0 unknown */
+	double trap_error;    /* of that, relative */
 	u64 hit_ns;	      /* what one hit costs the target here, program included; 0 unknown */
 	struct rlimit nofile; /* the limit before it was raised: what COMMAND shall have */
 	u32 cpu_cnt;
@@ -74,6 +79,7 @@ void kernel__close(struct kernel *k);
 
 /* Begins / ends counting, for all probes at once. */
 void kernel__count(struct kernel *k, bool on);
+void kernel__grow(struct kernel *k, bool on); /* the same for growth */
 
 /* Places the sites of a file. pid as in links.h. */
 int kernel__attach(struct kernel *k, struct links *l, const char *path,
@@ -140,6 +146,24 @@ u32 kernel__heap_cnt(const struct kernel *k);
 
 /* What a row sums; all 0 when there was no room for it. */
 const struct as_tally_key *kernel__live_key(const struct kernel *k, u32 row);
+
+/* ---- governed.c: what tracing costs (--max-overhead) ---- */
+
+/* The loader's part: sizes and knobs, before loading. */
+void kernel__set_governed(struct kernel *k);
+
+/* Sums over the CPUs. */
+void kernel__cost(struct kernel *k, struct as_cost *sum);
+
+/* Calls fn for each live thread of the targets, and for each group. */
+int kernel__each_thread(struct kernel *k, void (*fn)(void *arg, const struct as_cpu_event *ev),
+			void *arg);
+int kernel__each_group(struct kernel *k,
+		       void (*fn)(void *arg, const struct as_group_key *key,
+				  const struct as_group *group),
+		       void *arg);
+int kernel__alarms_fd(struct kernel *k);
+int kernel__watch_ends(struct kernel *k); /* of threads: their CPU time is kept */
 
 struct kernel_counts {
 	u64 calls; /* allocation calls, kept or not. Where sampling, those that an allocator makes

@@ -153,7 +153,7 @@ void links__close(struct links *l)
 	vec__free(&l->fds);
 }
 
-#define CLOSER_THREADS 16
+#define CLOSER_THREADS 64 /* a few files each have one of their own */
 
 struct closing {
 	int fd;

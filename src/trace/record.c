@@ -32,9 +32,14 @@ void record__fini(struct record *r)
 	vec__free(&r->late);
 	map__free(&r->row_at);
 	map__free(&r->past_at);
+	for (size_t i = 0; i < r->rows.cnt; i++)
+		free(r->rows.v[i].windows);
 	vec__free(&r->rows);
 	vec__free(&r->past);
 	vec__free(&r->ended);
+	if (r->duty)
+		duty__fini(r->duty);
+	free(r->duty);
 }
 
 static void *record__find(const struct map *m, u64 key)
@@ -223,6 +228,12 @@ u64 record__whole(const struct record *r, u64 id)
 	return map__get(&r->finished, id, &whole) ? whole : id;
 }
 
+/* Does what is drained now belong to a window? Growth needs no probes, and is always seen. */
+static bool record__stages(const struct record *r, const struct as_tally_key *key)
+{
+	return r->duty && r->duty->staging && key->site < AS_GROWTH_MMAP;
+}
+
 void record__add(struct record *r, const struct as_tally_key *keys, const struct as_tally *vals,
 		 u32 cnt)
 {
@@ -236,7 +247,8 @@ void record__add(struct record *r, const struct as_tally_key *keys, const struct
 			.bytes = vals[i].bytes,
 		};
 
-		if (map__get(&r->awaited, key.stack, &val) && !vec__push(&r->late, late))
+		if (!r->duty && map__get(&r->awaited, key.stack, &val) &&
+		    !vec__push(&r->late, late))
 			continue;
 		key.stack = record__whole(r, key.stack);
 		map__del(&r->finished, keys[i].stack); /* one hit is in one row, once */
@@ -245,9 +257,15 @@ void record__add(struct record *r, const struct as_tally_key *keys, const struct
 			r->dropped += vals[i].cnt;
 			continue;
 		}
+		row->used = r->drains;
+		if (record__stages(r, &key)) {
+			if (duty__stage(r->duty, &row->windows, row - r->rows.v, vals[i].cnt,
+					vals[i].bytes))
+				r->dropped += vals[i].cnt;
+			continue;
+		}
 		row->cnt += vals[i].cnt;
 		row->bytes += vals[i].bytes;
-		row->used = r->drains;
 	}
 }
 
@@ -267,6 +285,8 @@ void record__settle(struct record *r)
 		record__add(r, &r->late.v[i].key, &sum, 1);
 	}
 	vec__free(&r->late);
+	if (r->duty)
+		record__join_finished(r);
 }
 
 int record__drain(struct record *r, int fd, u32 room)

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "trace/duty.h"
 
 /* In place of a stack's id: it was aged out. (Of 2^64 ids one is the same.) */
 #define STACK_AGED 1
@@ -48,8 +49,9 @@ struct recorded_row {
 	struct as_tally_key key; /* first: see keyed__compact() */
 	u64 cnt;
 	u64 bytes;
-	u32 used;   /* the newest drain that added to it */
-	u32 images; /* process images in it */
+	u32 used;		  /* the newest drain that added to it */
+	u32 images;		  /* process images in it */
+	struct duty_row *windows; /* --max-overhead: what windows say; NULL: nothing */
 };
 
 /* --live: what the kernel has given back. Its image is over: nothing changes any more. */
@@ -81,6 +83,7 @@ struct record {
 	u64 dropped;	 /* out of memory */
 	u64 aged_cnt;	 /* stacks aged out */
 	u64 unnamed_cnt; /* images folded without their names, as there were too many */
+	struct duty *duty; /* --max-overhead: what windows counted; else NULL */
 };
 
 void record__fini(struct record *r);

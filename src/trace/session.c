@@ -17,6 +17,7 @@
 #include "proc/launch.h"
 #include "proc/task.h"
 #include "trace/giveback.h"
+#include "trace/govern.h"
 #include "trace/growth.h"
 #include "trace/over.h"
 #include "trace/targets.h"
@@ -104,6 +105,11 @@ static int opts__check(const struct allocsnoop_opts *o)
 		return err__fail(-EINVAL, "max rows %u: at most %u", o->max_rows, ROWS_MAX);
 	if (o->argv && !o->argv[0])
 		return err__fail(-EINVAL, "the command is empty");
+	if (!(o->max_overhead >= 0 && o->max_overhead <= 100))
+		return err__fail(-EINVAL, "max overhead %g: must lie in (0, 100]", o->max_overhead);
+	if (o->live && o->max_overhead)
+		return err__fail(-EINVAL, "a budget can't be kept with live: a block whose free "
+					  "falls between two windows would seem to leak");
 	return 0;
 }
 
@@ -283,9 +289,18 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		.filter = &s->filter,
 		.layers = o->probe_cnt != 0,
 		.trace = s->trace,
+		.max_overhead = o->max_overhead,
+		.budget_asked = !o->overhead_if_possible,
 	};
 	int err = kernel__open(&s->kernel, &k);
 
+	if (!err && s->kernel.governed)
+		err = governor__new(s, o->max_overhead, &s->governor);
+	else if (!err && o->max_overhead)
+		session__log(s, ALLOCSNOOP_WARN,
+			     "no budget: this kernel's probes can't come and go quickly enough for "
+			     "--max-overhead %g; every process is slowed by what it allocates",
+			     o->max_overhead);
 	if (!err)
 		err = files__init(&s->files, &s->kernel,
 				  o->max_table_memory ? o->max_table_memory : TABLE_BYTES_DEFAULT);
@@ -326,6 +341,15 @@ static u64 targets__cpu_ns(struct session *s)
 	return sum;
 }
 
+static int session__begin(struct session *s)
+{
+	kernel__grow(&s->kernel, true);
+	if (s->governor)
+		return governor__start(s->governor);
+	kernel__count(&s->kernel, true);
+	return 0;
+}
+
 static int session__launch(struct session *s)
 {
 	struct launch_opts opts = { .argv = s->argv, .user = s->user, .nofile = &s->kernel.nofile };
@@ -336,8 +360,8 @@ static int session__launch(struct session *s)
 	err = launch__start(&opts, &ops, &s->launch);
 	if (err)
 		return err;
-	kernel__count(&s->kernel, true);
-	return launch__go(s->launch);
+	err = session__begin(s);
+	return err ? err : launch__go(s->launch);
 }
 
 int session__start(struct session *s)
@@ -363,9 +387,34 @@ int session__start(struct session *s)
 		return err;
 	s->cpu_before_ns = targets__cpu_ns(s);
 	s->start_ns = now__ns();
-	kernel__count(&s->kernel, true);
-	finder__wake(s);
-	return 0;
+	err = session__begin(s);
+	if (!err)
+		finder__wake(s);
+	return err;
+}
+
+/* ---- probes ---- */
+
+int session__attach(struct session *s, struct links *l, const char *path,
+		    const struct probe_place *places, size_t cnt, pid_t pid)
+{
+	if (s->governor)
+		return governor__add(s->governor, l, path, places, cnt, pid);
+	return kernel__attach(&s->kernel, l, path, places, cnt, pid);
+}
+
+void session__detach(struct session *s, struct links *l, u64 tag)
+{
+	if (s->governor)
+		governor__forget(s->governor, l);
+	closer__give(s->closer, l, tag);
+}
+
+void session__detach_now(struct session *s, struct links *l)
+{
+	if (s->governor)
+		governor__forget(s->governor, l);
+	links__close(l);
 }
 
 /* ---- while it runs ---- */
@@ -389,7 +438,8 @@ static void session__check_slow(struct session *s)
 	double times;
 
 	/* What growth costs isn't worth a word. */
-	if (s->slow_told || s->every || s->follow || !(s->trace & ALLOCSNOOP_TRACE_MALLOC) ||
+	if (s->slow_told || s->every || s->follow || s->governor ||
+	    !(s->trace & ALLOCSNOOP_TRACE_MALLOC) ||
 	    now - s->slow_checked_ns < pause)
 		return;
 	s->slow_checked_ns = now;
@@ -405,9 +455,11 @@ static void session__check_slow(struct session *s)
 	session__log(
 		s, ALLOCSNOOP_WARN,
 		"the targets take %s %.1f times as long while traced (%.1f us a call): a short -d "
-		"spares them; --max-overhead, to set a budget, is not yet in this version",
+		"spares them%s",
 		times > 19 ? "at least" : "about", times,
-		(double)hits / c.calls * s->kernel.hit_ns / 1000);
+		(double)hits / c.calls * s->kernel.hit_ns / 1000,
+		s->live ? ", and so does leaving --live out, with --max-overhead 5"
+			: "; --max-overhead 5 sets a budget");
 }
 
 static void session__make_room(struct session *s)
@@ -526,6 +578,8 @@ int session__drain(struct session *s)
 	pthread_mutex_lock(&s->lock);
 	copies__end(s);
 	record__settle(&s->record);
+	if (!err && s->governor)
+		governor__publish(s->governor);
 	pthread_mutex_unlock(&s->lock);
 	return err;
 }
@@ -545,7 +599,10 @@ int session__stop(struct session *s)
 {
 	if (s->stopped || !s->started)
 		return 0;
+	if (s->governor)
+		governor__stop(s->governor);
 	kernel__count(&s->kernel, false);
+	kernel__grow(&s->kernel, false);
 	s->stop_ns = now__ns();
 	s->stopped = true;
 	session__tell_missed(s);
@@ -561,6 +618,7 @@ void session__close(struct session *s)
 	finder__fini(s);
 	if (s->closer)
 		targets__release(s);
+	governor__free(s->governor);
 	closer__free(s->closer);
 	ring_buffer__free(s->ring);
 	record__fini(&s->record);

@@ -24,6 +24,7 @@
 #include "trace/release.h"
 #include "trace/sampler.h"
 
+struct governor;
 struct launch;
 struct ring_buffer;
 
@@ -37,7 +38,7 @@ struct target_file {
 struct target {
 	pid_t pid;
 	int pidfd; /* -p: readable when it ends; else -1 */
-	VEC(struct target_file) probed;
+	VEC(struct target_file *) probed;
 	bool attached; /* has probes of its own (a vfork child may live on its parent's) */
 };
 
@@ -69,6 +70,7 @@ struct session {
 	struct copies copies;
 	struct ranges ranges; /* --live of growth */
 	struct closer *closer;
+	struct governor *governor; /* --max-overhead: places and removes all probes; else NULL */
 	struct ring_buffer *ring;
 	struct launch *launch;
 	struct map targets; /* pid -> struct target * */
@@ -126,6 +128,15 @@ int session__take_rows(struct session *s);
 
 /* Flips and takes in all that was counted up to now; s->record is complete then. */
 int session__drain(struct session *s);
+
+
+/* Places probes, or has the governor do it; kernel__attach() otherwise. */
+int session__attach(struct session *s, struct links *l, const char *path,
+		    const struct probe_place *places, size_t cnt, pid_t pid);
+
+/* Removes what was placed for l: in the background, or now. */
+void session__detach(struct session *s, struct links *l, u64 tag); /* see closer__give() */
+void session__detach_now(struct session *s, struct links *l);
 
 /* Did the caller name this process (-p, COMMAND)? */
 bool session__names(const struct session *s, pid_t pid);

@@ -39,10 +39,16 @@ static struct target *targets__add(struct session *s, pid_t pid, u32 flags)
 	return t;
 }
 
+static void target_file__free(struct session *s, struct target_file *probed)
+{
+	session__detach(s, &probed->links, probed->file->hash);
+	free(probed);
+}
+
 static void target__detach(struct session *s, struct target *t)
 {
 	for (size_t i = 0; i < t->probed.cnt; i++)
-		closer__give(s->closer, &t->probed.v[i].links, t->probed.v[i].file->hash);
+		target_file__free(s, t->probed.v[i]);
 	vec__free(&t->probed);
 }
 
@@ -90,17 +96,22 @@ static int target__attach_file(struct session *s, struct target *t, struct trace
 	/* A thread that lives: of a process whose leader has ended, the leader's own task has no
 	 * address space. */
 	pid_t task = s->launch ? t->pid : proc_task__live_thread(t->pid);
-	struct target_file probed = { .file = f };
+	struct target_file *probed;
 	int err;
 
 	if (!f->places.cnt)
 		return 0;
-	err = kernel__attach(&s->kernel, &probed.links, f->fd_path, f->places.v, f->places.cnt,
-			     task);
+	probed = calloc(1, sizeof(*probed));
+	if (!probed)
+		return -ENOMEM;
+	probed->file = f;
+	err = session__attach(s, &probed->links, f->fd_path, f->places.v, f->places.cnt, task);
 	if (!err)
 		err = vec__push(&t->probed, probed);
-	if (err)
-		links__close(&probed.links);
+	if (err) {
+		session__detach_now(s, &probed->links);
+		free(probed);
+	}
 	if (err && err != -ESRCH)
 		file__tell_unprobed(s, f, err);
 	return err;
@@ -128,8 +139,8 @@ int targets__attach_file(struct session *s, struct traced_file *f)
 	if (!f->places.cnt)
 		return 0;
 	if (s->every || s->follow) {
-		err = kernel__attach(&s->kernel, &f->links, f->fd_path, f->places.v, f->places.cnt,
-				     LINKS_ALL_PROCESSES);
+		err = session__attach(s, &f->links, f->fd_path, f->places.v, f->places.cnt,
+				      LINKS_ALL_PROCESSES);
 		if (err)
 			file__tell_unprobed(s, f, err);
 		return err;
@@ -147,9 +158,9 @@ int targets__attach_file(struct session *s, struct traced_file *f)
 static void target__detach_file(struct session *s, struct target *t, const struct traced_file *f)
 {
 	for (size_t i = 0; i < t->probed.cnt; i++) {
-		if (t->probed.v[i].file != f)
+		if (t->probed.v[i]->file != f)
 			continue;
-		closer__give(s->closer, &t->probed.v[i].links, f->hash);
+		target_file__free(s, t->probed.v[i]);
 		t->probed.v[i--] = t->probed.v[--t->probed.cnt];
 	}
 }
@@ -158,7 +169,7 @@ void targets__detach_file(struct session *s, struct traced_file *f)
 {
 	u64 pid, val;
 
-	closer__give(s->closer, &f->links, f->hash);
+	session__detach(s, &f->links, f->hash);
 	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);)
 		target__detach_file(s, (void *)(uintptr_t)val, f);
 }
@@ -358,8 +369,10 @@ static void launch__exec(void *arg, pid_t pid, pid_t former)
 	if (t && former != pid) {
 		/* The task that the probes were for is gone, and with it their address space; but a
 		 * multi link would still fire beside a new one. So the old ones end first, now. */
-		for (size_t i = 0; i < t->probed.cnt; i++)
-			links__close(&t->probed.v[i].links);
+		for (size_t i = 0; i < t->probed.cnt; i++) {
+			session__detach_now(s, &t->probed.v[i]->links);
+			free(t->probed.v[i]);
+		}
 		t->probed.cnt = 0;
 		t->attached = false;
 	}
@@ -429,5 +442,5 @@ void targets__release(struct session *s)
 		target__free(s, (void *)(uintptr_t)val);
 	map__free(&s->targets);
 	for (size_t i = 0; i < s->files.all.cnt; i++)
-		closer__give(s->closer, &s->files.all.v[i]->links, s->files.all.v[i]->hash);
+		session__detach(s, &s->files.all.v[i]->links, s->files.all.v[i]->hash);
 }

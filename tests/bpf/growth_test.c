@@ -162,9 +162,9 @@ static void watched__test(void)
 	u32 tgid = 100, flags = 0;
 
 	growth__ready();
-	counting = 0;
+	growing = 0;
 	do_mmap(4096, ANON, 0x7f1000000000);
-	counting = 1;
+	growing = 1;
 	host_map__update(host_map__of(&procs), &tgid, &flags, BPF_ANY); /* known, but no target */
 	do_mmap(4096, ANON, 0x7f1000000000);
 	host_map__remove(host_map__of(&procs), &tgid);

@@ -197,7 +197,11 @@ static inline void bpf_ringbuf_submit(void *data, __u64 flags)
 
 static inline long bpf_probe_read_kernel_str(void *to, __u32 size, const void *from)
 {
-	return snprintf(to, size, "%s", (const char *)from) + 1;
+	__u32 n = strnlen(from, size - 1);
+
+	memcpy(to, from, n);
+	((char *)to)[n] = '\0';
+	return n + 1;
 }
 
 static inline __u64 bpf_ringbuf_query(void *map, __u64 flags)
@@ -371,6 +375,9 @@ static inline void host__add_maps(void)
 	HOST_MAP(percpu);
 	HOST_QUEUE(free_rows);
 	HOST_QUEUE(free_heaps);
+	HOST_MAP(costs);
+	HOST_MAP(groups);
+	HOST_MAP(dead);
 	HOST_MAP(rules);
 	HOST_MAP(rule_cache);
 	HOST_MAP_OF_MAPS(tally);
@@ -415,7 +422,7 @@ static inline void host__reset(void)
 	host = (struct host){ .ring_size = 16 << 20 };
 	host_map__of(&slots)->max = host_map__of(&copies)->max = host_map__of(&taken)->max =
 		4 * AS_SLOTS_PER_CPU;
-	host_map__of(&counters)->max = 4;
+	host_map__of(&counters)->max = host_map__of(&costs)->max = 4;
 	as_slot_mask = 4 * AS_SLOTS_PER_CPU - 1;
 	as_cpu_mask = 3;
 	as_self_tgid = as_all = as_filter = as_sampling = as_same_thr = as_seed = as_min_size = 0;
@@ -431,8 +438,10 @@ static inline void host__reset(void)
 	as_live_row_max = live_row_cnt = AS_CLASS_CNT;
 	as_heap_max = heap_cnt = 1;
 	rows_reused = heaps_reused = exits = as_look_at_exec = 0;
+	as_alarm_hits = ~0ull;
+	as_alarm_ns = 0;
 	table_epoch = jumpers_full = copies_sent = copies_done = 0;
-	counting = 1;
+	counting = growing = 1;
 	host__set_tally(&tally_a);
 }
 

@@ -86,6 +86,9 @@ for value in live-bytes live-count peak-bytes grown-bytes temporary-count; do
 done
 usage "--value peak-bytes: not together with sampling" '' -l --value peak-bytes --sample-rate 0.5
 usage "--value peak-bytes: not together with sampling" '' -l --value peak-bytes --sample-bytes 1K
+usage "--max-overhead: not together with --live" 'without --live' --live --max-overhead 5
+usage "--max-overhead '0': not a percentage" 'none' --max-overhead 0
+usage "--max-overhead '101': not a percentage" 'none' --max-overhead 101
 usage "--live: means nothing to 'list'" '' list -l
 usage "--live: not together with --event fault" '' -l -e mmap,fault
 usage "--live: --event malloc, or mmap and brk" '' -l -e malloc,brk
@@ -101,7 +104,7 @@ usage "--format folded: 'doctor' has no such format" 'text or json' doctor -f fo
 
 # Known, but not there yet: none of them may silently do nothing.
 for option in '--focus x' '--ignore x' '--hide x' \
-	--lines --no-inlines '--max-overhead 5' '--max-overhead 0.5%' \
+	--lines --no-inlines \
 	'--by thread' '--by type' '-f pprof' '-f html' '-o x.html' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' top; do
 	# Words of one option, split on purpose.
 	usage 'not yet in this version' '' $option -d 1s

@@ -27,7 +27,7 @@ check "$TMP/unlinked.json"
 # The file may be gone before anybody could open it; then that is said, and it costs names only.
 cp "$WORK/blink" "$TMP/blink"
 gated env UNLINK=1 "$WORK/spawn" 200 "$TMP/blink"
-attach "$TMP/machine.json"
+attach "$TMP/machine.json" --max-overhead none
 release
 finish "$TARGET"
 stop_snoop "$TMP/machine.json"

@@ -10,7 +10,7 @@ attach "$TMP/first.json" -p "$TARGET"
 first=$SNOOP_PID
 attach "$TMP/second.json" -p "$TARGET"
 second=$SNOOP_PID
-attach "$TMP/machine.json"
+attach "$TMP/machine.json" --max-overhead none
 machine=$SNOOP_PID
 release
 finish "$TARGET"

@@ -31,7 +31,7 @@ two_programs() { # LOG
 	one_program "$TMP/two" cxx_family libstdc++.so
 }
 
-attach "$TMP/all.json" -v
+attach "$TMP/all.json" -v --max-overhead none
 two_programs "$TMP/all.json.err"
 stop_snoop "$TMP/all.json"
 grep -v total "$TMP/one" >"$TMP/truth"
@@ -41,7 +41,7 @@ is_same "allocsnoop in its own report" "$(ask "$TMP/all.json" '
 	[(.processes[], .stacks[]) | select(.pid == $own)] | length' --argjson own "$SNOOP_PID")" 0
 
 # It ends by itself.
-attach "$TMP/short.json" -v -d 2s
+attach "$TMP/short.json" -v --max-overhead none -d 2s
 two_programs "$TMP/short.json.err"
 attached_done "$TMP/short.json"
 COMM=api_matrix as_expected "$TMP/short.json" "$TMP/truth"

@@ -13,6 +13,17 @@
 #define S    1e9
 #define RUNS 300
 
+static struct duty_row *rows[32]; /* of the recording: what windows say of them */
+
+static void end(struct duty *d)
+{
+	duty__fini(d);
+	for (size_t i = 0; i < 32; i++) {
+		free(rows[i]);
+		rows[i] = NULL;
+	}
+}
+
 static unsigned long long state;
 
 static double uniform(void)
@@ -94,7 +105,7 @@ static void one_run(struct duty *d, const struct program *p, struct run *r, doub
 		counted = program__run(p, r, at, at + open, true);
 		d->groups.v[group].now_cpu = ticked(p, r->cpu - cpu);
 		d->groups.v[group].now_lost = r->lost - lost;
-		CHECK(!duty__stage(d, 0, (u64)counted, (u64)counted * 100));
+		CHECK(!duty__stage(d, &rows[0], 0, (u64)counted, (u64)counted * 100));
 		program__run(p, r, at + open, now + len, false);
 		duty__settle(d, len, open, row_of, &group);
 		d->all_ns += len;
@@ -120,14 +131,14 @@ static void holds(const char *what, const struct program *p, double seconds, dou
 		u64 seen = 0;
 
 		one_run(&d, p, &r, seconds, slot_ns);
-		CHECK(!duty__row(&d, 0, &e, &seen));
+		CHECK(!duty__row(&d, rows[0], &e, &seen));
 		CHECK(!duty__total(&d, &cnt_var, &bytes_var));
 		same += fabs(cnt_var - e.cnt_var) <= 1e-6 * e.cnt_var &&
 			fabs(e.bytes - 100 * e.cnt) <= 1e-6 * e.bytes;
 		sum += e.cnt;
 		truths += r.truth;
 		within += fabs(e.cnt - r.truth) <= 1.96 * sqrt(e.cnt_var);
-		duty__fini(&d);
+		end(&d);
 	}
 	CHECK_EQ(same, RUNS);
 	CHECK(fabs(sum / truths - 1) <= bias);
@@ -175,12 +186,12 @@ static void test_storm(void)
 
 	state = 7;
 	one_run(&d, &storm, &r, 10, 120 * MS);
-	CHECK(duty__row(&d, 0, &e, &seen));
+	CHECK(duty__row(&d, rows[0], &e, &seen));
 	CHECK(duty__total(&d, &var, &var));
 	CHECK(duty__names_at_least(&d, "a program"));
 	CHECK(!duty__names_at_least(&d, "another"));
 	CHECK(e.cnt > 0 && e.cnt <= r.truth);
-	duty__fini(&d);
+	end(&d);
 }
 
 /* Two rows of one group that take turns: each is uncertain, their sum is not. And a group with
@@ -200,26 +211,26 @@ static void test_rows(void)
 	for (u32 i = 0; i < 100; i++) {
 		d.groups.v[0].now_cpu = 5 * MS;
 		d.groups.v[1].now_cpu = 0.01 * MS;
-		CHECK(!duty__stage(&d, i % 2, 100, 6400));
-		CHECK(!duty__stage(&d, 2, 3, 30));
-		CHECK(!duty__stage(&d, 2, 4, 40)); /* another drain of the same window */
+		CHECK(!duty__stage(&d, &rows[i % 2], i % 2, 100, 6400));
+		CHECK(!duty__stage(&d, &rows[2], 2, 3, 30));
+		CHECK(!duty__stage(&d, &rows[2], 2, 4, 40)); /* another drain of the same window */
 		duty__settle(&d, 100 * MS, 5 * MS, row_of, groups);
 	}
 	d.all_ns = 100 * 100 * MS;
 	d.groups.v[0].cpu = 100 * 100 * MS;
-	duty__row(&d, 0, &one, &seen);
-	duty__row(&d, 1, &other, &seen);
+	duty__row(&d, rows[0], &one, &seen);
+	duty__row(&d, rows[1], &other, &seen);
 	CHECK_EQ(seen, 10000);
 	CHECK_EQ(llround(one.cnt), 100000);
 	CHECK_EQ(llround(one.bytes), 6400000);
 	CHECK(sqrt(one.cnt_var) > 5000);
-	duty__row(&d, 2, &thin, &seen);
+	duty__row(&d, rows[2], &thin, &seen);
 	CHECK_EQ(llround(thin.cnt), 100 * 7 * 20);
 	duty__total(&d, &total, &bytes);
 	CHECK(sqrt(total) < 1.1 * sqrt(thin.cnt_var));
-	duty__row(&d, 17, &thin, &seen); /* never seen in a window */
+	duty__row(&d, rows[17], &thin, &seen); /* never seen in a window */
 	CHECK_EQ(seen, 10700);
-	duty__fini(&d);
+	end(&d);
 }
 
 /* It ran, but not when a window was open: that says nothing, and must not look like 0. */
@@ -238,7 +249,7 @@ static void test_unseen(void)
 	CHECK(duty__total(&d, &var, &var));
 	d.groups.v[group].cpu = 0.1 * MS; /* it hardly ran */
 	CHECK(!duty__names_at_least(&d, "unlucky"));
-	duty__fini(&d);
+	end(&d);
 }
 
 int main(void)
