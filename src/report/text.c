@@ -91,11 +91,9 @@ static void add_coverage(struct str *s, const struct allocsnoop_info *info)
 	str__addf(s, "; cost %.2g %% of a budget of %g %%\n", info->cost_pct, info->budget_pct);
 	if (info->at_least)
 		str__addf(s, TEXT_LABEL "%s\n", "",
-			  info->windows
-				  ? "at least: the probes took most of the time in windows, "
-				    "so totals are lower bounds; shares hold"
-				  : "at least: it ended before the first window, so totals are "
-				    "what was counted until then");
+			  info->windows ? "lower bounds where probes took most of the time or no "
+					  "window came"
+					: "lower bounds: it ended before the first window");
 }
 
 /* A total of an estimate: "1610612736 ± 12700000 bytes (95 %)". */

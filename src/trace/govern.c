@@ -580,6 +580,7 @@ void governor__info(const struct governor *g, struct governor_info *info)
 {
 	const struct duty *d = g->s->record.duty;
 	double seen = fmax(0, g->cpu.exact_cpu - g->cpu.exact_lost), all = seen, cnt = 0, bytes = 0;
+	double unknown = 0;
 
 	*info = (struct governor_info){
 		.exact = !g->ever_duty,
@@ -590,9 +591,10 @@ void governor__info(const struct governor *g, struct governor_info *info)
 	for (size_t i = 0; i < d->groups.cnt; i++) {
 		seen += fmax(0, d->groups.v[i].seen);
 		all += fmax(0, d->groups.v[i].cpu - d->groups.v[i].lost);
+		unknown += duty__is_at_least(&d->groups.v[i]) ? fmax(0, d->groups.v[i].cpu) : 0;
 	}
 	info->at_least = duty__total(d, &cnt, &bytes) || (g->ever_duty && !d->windows);
-	info->coverage = info->exact ? 1 : info->at_least || all <= 0 ? -1 : fmin(1, seen / all);
+	info->coverage = info->exact ? 1 : unknown > all / 2 || all <= 0 ? -1 : fmin(1, seen / all);
 	info->cost_pct = g->budget.lost_ns /
 			 fmax(1, g->budget.cpu_ns - fmin(g->budget.lost_ns, g->budget.cpu_ns)) *
 			 100;

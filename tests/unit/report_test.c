@@ -179,6 +179,31 @@ static void test_crowd(void)
 	profile__free(p);
 }
 
+/* --max-overhead: counted all the time, in windows, and where windows say little. */
+static void test_budget(void)
+{
+	struct allocsnoop_profile *p = sampled_profile();
+
+	p->info.sampling = ALLOCSNOOP_ALL;
+	p->info.sampling_value = 1;
+	p->info.budget_pct = 5;
+	p->info.cost_pct = 4.81;
+	p->info.coverage = 0.1234;
+	p->info.windows = 240;
+	p->info.window_ns = 5000000;
+	check_report(p, "text", ALLOCSNOOP_BY_STACK, "budget.txt");
+	p->info.at_least = p->samples.v[1].at_least = true;
+	p->info.coverage = -1;
+	check_report(p, "text", ALLOCSNOOP_BY_STACK, "budget_at_least.txt");
+	check_report(p, "json", ALLOCSNOOP_BY_STACK, "budget_at_least.json");
+	profile__free(p);
+	p = hostile_profile();
+	p->info.budget_pct = 5;
+	p->info.coverage = 1;
+	check_report(p, "text", ALLOCSNOOP_BY_SIZE, "budget_exact.txt");
+	profile__free(p);
+}
+
 static void test_empty(void)
 {
 	struct allocsnoop_profile *p = profile__new();
@@ -613,6 +638,7 @@ int main(void)
 	test_reports();
 	test_sampled();
 	test_crowd();
+	test_budget();
 	test_empty();
 	test_top();
 	test_recursion();

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What the whole machine pays at default settings: a C build beside redis-benchmark and a Python loop,
+# untraced and traced in turns. Says by how much tracing makes the build slower, how far two untraced
+# builds are apart (the noise), what was lost, and whether every program that was started is listed.
+# ROUNDS of them (3); status 1 when the build takes 8 % and the noise longer, or something was lost.
+. "$(dirname "$0")/lib.sh"
+need redis-server redis-benchmark python3 gcc bpftrace
+ROUNDS=${ROUNDS:-3}
+BUDGET=8 # percent
+socket=$TMP/redis
+
+load() { # until $TMP/stop is there
+	redis-server --port 0 --unixsocket "$socket" --save '' --appendonly no >/dev/null &
+	redis=$!
+	until_true 10 redis-cli -s "$socket" ping >/dev/null
+	while [ ! -e "$TMP/stop" ]; do
+		redis-benchmark -s "$socket" -q -n 100000 -c 10 -t set,get,lpush >/dev/null
+	done &
+	while [ ! -e "$TMP/stop" ]; do
+		python3 -c 'import json
+d = {str(i): list(range(i % 50)) for i in range(5000)}
+for _ in range(20): json.loads(json.dumps(d))'
+	done &
+}
+
+unload() {
+	touch "$TMP/stop"
+	kill "$redis"
+	wait
+	rm "$TMP/stop"
+}
+
+build() { # seconds it takes, on standard output
+	local from=${EPOCHREALTIME/./}
+	rm -rf "$TMP/o"
+	mkdir "$TMP/o"
+	find src -name '*.c' | sort | head -60 | xargs -P 2 -I{} sh -c \
+		'gcc -D_GNU_SOURCE -Iinclude -Isrc -Ibpf -I"$1/gen" -O1 -c "$2" -o "$3/$(echo "$2" | tr / _).o"' sh "$BUILD" {} "$TMP/o"
+	echo $((${EPOCHREALTIME/./} - from))
+}
+
+one() { # untraced|traced
+	local tracer=
+	load
+	if [ "$1" = traced ]; then
+		background "$SNOOP" -f json -o "$TMP/machine.json" 2>"$TMP/machine.err"
+		tracer=$BG
+		until_true 30 grep -q '^tracing' "$TMP/machine.err"
+	fi
+	took=$(build)
+	if [ -n "$tracer" ]; then
+		kill -INT "$tracer"
+		finish "$tracer"
+	fi
+	unload
+}
+
+# Programs that were started while the tracer ran, by the kernel's word.
+all_listed() {
+	background bpftrace -e 'tracepoint:sched:sched_process_exec { printf("%d %s\n", pid, comm); }' >"$TMP/execs" 2>/dev/null
+	local truth=$BG
+	until_true 30 test -s "$TMP/execs"
+	one traced
+	kill -INT "$truth"
+	wait "$truth" || :
+	jq -r '.processes[].pid' "$TMP/machine.json" | sort -u >"$TMP/pids"
+	# What ran between the tracer's start and its end; the first and the last are at its border.
+	awk 'NF == 2 && $2 != "jq" { print $1 }' "$TMP/execs" | sort -u | comm -23 - "$TMP/pids" | wc -l
+}
+
+median() {
+	printf '%s\n' "$@" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
+build >/dev/null # the caches
+a=() b=() t=()
+for ((i = 0; i < ROUNDS; i++)); do
+	one untraced
+	a+=("$took")
+	one traced
+	t+=("$took")
+	jq -c '{losses, events, sampling, processes: (.processes | length)}' "$TMP/machine.json"
+	lost=$(jq '[.losses[]] | add // 0' "$TMP/machine.json")
+	one untraced
+	b+=("$took")
+	echo "round $((i + 1)): untraced ${a[i]} and ${b[i]} us, traced ${t[i]} us, lost $lost"
+done
+A=$(median "${a[@]}") B=$(median "${b[@]}") T=$(median "${t[@]}") U=$(median "${a[@]}" "${b[@]}")
+awk -v a="$A" -v b="$B" -v t="$T" -v u="$U" -v most="$BUDGET" 'BEGIN {
+	noise = (a > b ? a / b : b / a) * 100 - 100; slower = t * 100 / u - 100
+	printf "the build takes %.1f %% longer; the noise of untraced ones is %.1f %%\n", slower, noise
+	exit slower > most + noise }'
+echo "programs started and not listed: $(all_listed)"
