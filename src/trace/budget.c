@@ -10,8 +10,7 @@
 #define REPAY_NS     1e9   /* debts are paid back, and savings used, in about so long */
 #define SLOT_MIN_NS  120e6 /* placing waits some 10 ms for the kernel, reading the sums 40 ms */
 #define SLOT_MAX_NS  2e9
-#define PLACE_NS     15e6 /* room for the first of these, before a window */
-#define LATELY	     8	  /* windows in the average of rates */
+#define LATELY	     8 /* windows in the average of rates */
 #define CALM_WINDOWS 3
 #define CALM_SHARE   0.8
 
@@ -75,7 +74,7 @@ struct budget_slot budget__plan(const struct budget *b, double at)
 	return (struct budget_slot){
 		.len_ns = len,
 		.open_ns = open,
-		.start_ns = at * (len - open - PLACE_NS),
+		.start_ns = at * (len - open),
 	};
 }
 

@@ -282,16 +282,21 @@ static void governor__drain(struct governor *g)
 		session__log(g->s, ALLOCSNOOP_WARN, "%s", err__msg());
 }
 
+/* The first slot begins when counting ends: what the targets do while the sums are read is often
+ * just what made us leave. */
 static void governor__leave(struct governor *g, double lost_rate)
 {
+	u64 left;
+
 	kernel__count(&g->s->kernel, false);
+	left = now__ns();
 	governor__detach(g);
 	governor__spend(g, 0);
 	governor__drain(g);
 	pthread_mutex_lock(&g->s->lock);
 	g->s->record.duty->staging = true;
 	g->duty = g->ever_duty = true;
-	g->slot_ns = now__ns();
+	g->slot_ns = left;
 	pthread_mutex_unlock(&g->s->lock);
 	budget__leave(&g->budget, lost_rate);
 	governor__own(g);
@@ -429,6 +434,10 @@ static u64 governor__window(struct governor *g, u64 open_ns)
 	return closed - opened;
 }
 
+/*
+ * Any time of a slot must have its chance to be in a window, so the next slot begins where this one
+ * was to end, even while the sums are still read. (A window that was to come right then is late.)
+ */
 static void governor__slot(struct governor *g)
 {
 	struct budget_slot plan = budget__plan(&g->budget, governor__random(g));
@@ -438,12 +447,13 @@ static void governor__slot(struct governor *g)
 	if (!governor__sleep(g, g->slot_ns + plan.start_ns, false))
 		return;
 	open = governor__window(g, plan.open_ns);
+	end = MAX(g->slot_ns + plan.len_ns, now__ns());
 	lost = g->cpu.lost - lost;
 	governor__drain(g);
-	governor__sleep(g, g->slot_ns + plan.len_ns, false);
+	if (!governor__sleep(g, end, false))
+		end = MIN(end, now__ns());
 	own = governor__own(g);
 	governor__pay(g, own);
-	end = now__ns();
 	governor__settle(g, (double)(end - g->slot_ns), (double)open);
 	pthread_mutex_lock(&g->s->lock);
 	g->past_ns += (double)(end - g->slot_ns);
