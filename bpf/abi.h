@@ -53,8 +53,8 @@ static inline __u64 as_of_layer(__u64 hash, __u64 layer)
 #define AS_ROUND_MAX 8192
 
 /*
- * Growth of the address space or of memory in use: sites without a place, numbered (in 29 bits) above all
- * others. Frame 0 of their stacks has no file, and the number for its offset.
+ * Growth of the address space or of memory in use: sites without a place, numbered (in 29 bits)
+ * above all others. Frame 0 of their stacks has no file, and the number for its offset.
  */
 #define AS_GROWTH_MMAP	    0x1fffff01u /* anonymous mappings */
 #define AS_GROWTH_MMAP_FILE 0x1fffff02u

@@ -134,10 +134,10 @@ struct allocsnoop_opts {
 	uint32_t max_rows;   /* with live: sums followed at once, of a stack, process and power of
 			      * two of sizes each; 0: 131,072. Above it, allocations are a loss:
 			      * exact sums without a stack. Those of ended processes make room */
-	double max_overhead;	   /* percent of the targets' own CPU time that they may lose; 0: no
-				    * budget. Where that isn't enough to count all, probes come for short
-				    * windows and the numbers are estimates (info.exact is false).
-				    * Excludes live. -ENOTSUP where the kernel can't (before 6.9) */
+	double max_overhead; /* percent of the targets' own CPU time that they may lose; 0: no
+			      * budget. Where that isn't enough to count all, probes come for short
+			      * windows and the numbers are estimates (info.exact is false).
+			      * Excludes live. -ENOTSUP where the kernel can't (before 6.9) */
 	bool overhead_if_possible; /* ... then there is a warning and no budget instead */
 };
 
@@ -325,7 +325,7 @@ struct allocsnoop_process {
 				* service by that path; "" none */
 	uint64_t count; /* of process images: 1; more where pid is 0: those of this name that ended
 			 * long ago, whose peak is the highest of one of them */
-	bool at_least; /* its samples are lower bounds */
+	bool at_least;	/* its samples are lower bounds */
 };
 
 struct allocsnoop_loss {

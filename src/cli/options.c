@@ -551,9 +551,8 @@ static int overhead__check(struct cli_opts *o)
 
 	if (o->max_overhead == OVERHEAD_NOT_GIVEN) {
 		o->overhead_default = true;
-		o->max_overhead = o->words || o->pids.cnt || o->live || !probes
-					  ? 0
-					  : OVERHEAD_WITHOUT_TARGET;
+		o->max_overhead =
+			o->words || o->pids.cnt || o->live || !probes ? 0 : OVERHEAD_WITHOUT_TARGET;
 	}
 	if (o->max_overhead && !probes)
 		return err__fail(-EINVAL, "--max-overhead: --event mmap, brk and fault place no "

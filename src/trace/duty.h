@@ -64,7 +64,7 @@ struct duty_group {
 
 struct duty {
 	VEC(struct duty_group) groups;
-	struct map group_at;	   /* hash of the name -> index */
+	struct map group_at;		/* hash of the name -> index */
 	VEC(struct duty_row *) touched; /* rows of the window that isn't settled yet */
 	u64 windows;
 	double open_ns; /* of all windows */

@@ -23,17 +23,17 @@
 #include "trace/growth.h"
 #include "trace/selftest.h"
 
-#define KPROBE_PATH    "/sys/bus/event_source/devices/kprobe" /* there with CONFIG_KPROBE_EVENTS */
-#define BTF_PATH       "/sys/kernel/btf/vmlinux"
-#define RING_SIZE      (32u << 20) /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
-#define MAP_RING_SIZE  (1u << 20)  /* bytes; 9,000 mappings */
-#define TALLY_ROWS     (128u << 10)
+#define KPROBE_PATH	    "/sys/bus/event_source/devices/kprobe" /* there with CONFIG_KPROBE_EVENTS */
+#define BTF_PATH	    "/sys/kernel/btf/vmlinux"
+#define RING_SIZE	    (32u << 20) /* bytes; a burst of 30,000 new stacks of 20 frames is 10 MB */
+#define MAP_RING_SIZE	    (1u << 20) /* bytes; 9,000 mappings */
+#define TALLY_ROWS	    (128u << 10)
 #define TALLY_ROWS_GOVERNED (32u << 10) /* read after each window, whole */
-#define FLUSH_PAUSE_US 1000
-#define FLUSH_TRIES    10000 /* 10 s of pauses */
-#define HEAP_SHARE     8     /* rows for each process image */
-#define BUCKET_LOAD    4     /* blocks a bucket when --max-live is reached; then 2 % are spilled */
-#define SPILL_SHARE    8
+#define FLUSH_PAUSE_US	    1000
+#define FLUSH_TRIES	    10000 /* 10 s of pauses */
+#define HEAP_SHARE	    8	  /* rows for each process image */
+#define BUCKET_LOAD	    4 /* blocks a bucket when --max-live is reached; then 2 % are spilled */
+#define SPILL_SHARE	    8
 
 /* The last thing libbpf had to say goes into our one line; its own lines are never printed. */
 static _Thread_local char libbpf_said[256];

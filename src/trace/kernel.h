@@ -32,8 +32,8 @@ struct kernel_opts {
 	u32 max_rows; /* and sums of stacks */
 	bool events;  /* tell of each block */
 	const struct filter *filter;
-	bool layers;  /* there are sites of a layer above 0 */
-	u32 trace;    /* ALLOCSNOOP_TRACE_* */
+	bool layers;	     /* there are sites of a layer above 0 */
+	u32 trace;	     /* ALLOCSNOOP_TRACE_* */
 	double max_overhead; /* percent; 0: no budget */
 	bool budget_asked;   /* without it the session is refused; else it goes without */
 };

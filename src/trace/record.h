@@ -79,10 +79,10 @@ struct record {
 	u32 drains;	 /* begun so far */
 	u32 chosen_at;	 /* the newest one when stacks were chosen to be aged out */
 	u32 group_cnt;
-	u64 stack_bytes; /* of `stacks` */
-	u64 dropped;	 /* out of memory */
-	u64 aged_cnt;	 /* stacks aged out */
-	u64 unnamed_cnt; /* images folded without their names, as there were too many */
+	u64 stack_bytes;   /* of `stacks` */
+	u64 dropped;	   /* out of memory */
+	u64 aged_cnt;	   /* stacks aged out */
+	u64 unnamed_cnt;   /* images folded without their names, as there were too many */
 	struct duty *duty; /* --max-overhead: what windows counted; else NULL */
 };
 

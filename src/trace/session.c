@@ -26,7 +26,7 @@
 #define TABLE_BYTES_DEFAULT (256ull << 20)
 #define DEPTH_DEFAULT	    512
 #define BLOCKS_DEFAULT	    (1u << 20)
-#define BLOCKS_NONE	    1	       /* mappings are followed by us */
+#define BLOCKS_NONE	    1		 /* mappings are followed by us */
 #define ROWS_DEFAULT	    (128u << 10) /* 41 MB */
 #define ROWS_MAX	    (1u << 24)
 #define BLOCKS_MAX	    (1u << 29) /* for more the kernel makes no hash table of spilled ones */
@@ -36,12 +36,12 @@
 #define TRACE_ALL                                                                 \
 	(ALLOCSNOOP_TRACE_MALLOC | ALLOCSNOOP_TRACE_MMAP | ALLOCSNOOP_TRACE_BRK | \
 	 ALLOCSNOOP_TRACE_FAULT)
-#define SLOW_CHECK_ROWS	    16384
-#define TIDY_NS		    1000000000ull
-#define GIVE_BACK_NS	    200000000ull
-#define MEMORY_DEFAULT	    (256ull << 20)
-#define AWAIT_MS	    1000
-#define STOP_AWAIT_MS	    5000
+#define SLOW_CHECK_ROWS 16384
+#define TIDY_NS		1000000000ull
+#define GIVE_BACK_NS	200000000ull
+#define MEMORY_DEFAULT	(256ull << 20)
+#define AWAIT_MS	1000
+#define STOP_AWAIT_MS	5000
 
 static u64 now__ns(void)
 {
@@ -439,8 +439,7 @@ static void session__check_slow(struct session *s)
 
 	/* What growth costs isn't worth a word. */
 	if (s->slow_told || s->every || s->follow || s->governor ||
-	    !(s->trace & ALLOCSNOOP_TRACE_MALLOC) ||
-	    now - s->slow_checked_ns < pause)
+	    !(s->trace & ALLOCSNOOP_TRACE_MALLOC) || now - s->slow_checked_ns < pause)
 		return;
 	s->slow_checked_ns = now;
 	kernel__counts(&s->kernel, &c);

@@ -129,7 +129,6 @@ int session__take_rows(struct session *s);
 /* Flips and takes in all that was counted up to now; s->record is complete then. */
 int session__drain(struct session *s);
 
-
 /* Places probes, or has the governor do it; kernel__attach() otherwise. */
 int session__attach(struct session *s, struct links *l, const char *path,
 		    const struct probe_place *places, size_t cnt, pid_t pid);
