@@ -311,6 +311,14 @@ static __always_inline void exe__tell(struct task_struct *task, struct linux_bin
 	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 }
 
+static __always_inline bool filter__holds(struct task_struct *task); /* filter.bpf.h */
+
+/* Is the current process, or one that it has just made, to be listed though it hasn't allocated? */
+static __always_inline bool proc__is_listed(struct task_struct *task)
+{
+	return !as_filter || filter__holds(task);
+}
+
 /* The current process is a new program: it's listed, whether it will allocate or not. */
 static __always_inline void proc__executed(struct linux_binprm *bprm)
 {
@@ -321,7 +329,8 @@ static __always_inline void proc__executed(struct linux_binprm *bprm)
 		return;
 	if (!(flags & AS_PROC_STOP))
 		exe__tell(task, bprm);
-	proc__tell(task, proc__id(task), BPF_RB_NO_WAKEUP);
+	if (proc__is_listed(task))
+		proc__tell(task, proc__id(task), BPF_RB_NO_WAKEUP);
 	/* Whoever is followed by ptrace stands still after exec and is looked at as a whole. */
 	if (as_look_at_exec && !(flags & AS_PROC_STOP))
 		map__executed(task, flags);
@@ -335,7 +344,7 @@ static __always_inline void proc__forked(struct task_struct *child)
 
 	if (child->tgid == task->tgid || !map__is_watched(task->tgid, &flags))
 		return;
-	if (as_all || flags & AS_PROC_STOP)
+	if ((as_all || flags & AS_PROC_STOP) && proc__is_listed(task))
 		proc__tell(child, proc__id(child), BPF_RB_NO_WAKEUP);
 }
 
