@@ -13,12 +13,23 @@ __u64 copies_sent;
 __u64 copies_done;
 
 /*
- * With --live each hit whose stack is finished later has a row of its own, for good: they may use
- * half of the rows, so that stacks which are here to stay have the other half.
+ * Each hit whose stack is finished later has a row of its own, with --live for good, else until the
+ * sums are taken: there must be room left for stacks that are known.
  */
+static __always_inline bool copy__has_row(void)
+{
+	__u32 zero = 0;
+	__u64 *rows;
+
+	if (as_live)
+		return live_row_cnt < as_live_row_max / 2;
+	rows = bpf_map_lookup_elem(&fill, &zero);
+	return rows && *rows < as_tally_half + as_tally_half / 2;
+}
+
 static __always_inline bool copy__reserve(void)
 {
-	if (as_live && live_row_cnt >= as_live_row_max / 2)
+	if (!copy__has_row())
 		return false;
 	if (__sync_fetch_and_add(&copies_sent, AS_COPY_MAX) + AS_COPY_MAX - copies_done <=
 	    as_copies_max)

@@ -205,6 +205,28 @@ static void limited__test(void)
 	CHECK_EQ(host__loss(AS_LOSS_STACK_COPY_LIMITED), 6);
 }
 
+/* A copied hit has a row of its own until the sums are taken: a quarter of the table stays free of
+ * them. */
+static void rows__test(void)
+{
+	u64 *rows;
+
+	scene__init_new();
+	as_tally_half = 64;
+	rows = host_map__elem(host_map__of(&fill), 0);
+	*rows = 95;
+	stage__set_word(SP + 0x40, 0);
+	stage__set_word(SP + 0x48, app__ip(0x200));
+	for (u32 i = 0; i < 6; i++)
+		hit(SP + 0x18, SP + 0x40);
+	CHECK_EQ(copies__sent(), 1);
+	CHECK_EQ(host__loss(AS_LOSS_STACK_COPY_LIMITED), 5);
+	CHECK_EQ(stage__take_sums().cnt, 6);
+	*rows = 0; /* flipped */
+	hit(SP + 0x18, SP + 0x40);
+	CHECK_EQ(copies__sent(), 2);
+}
+
 /* --live: copies leave half of the rows to stacks that are known when they are counted. */
 static void live_rows__test(void)
 {
@@ -544,6 +566,7 @@ int main(void)
 	known__test();
 	size__test();
 	limited__test();
+	rows__test();
 	live_rows__test();
 	ring_full__test();
 	finish__test();
