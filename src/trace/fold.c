@@ -228,7 +228,8 @@ static void record__drop_proc(struct record *r, struct recorded_proc *p)
 {
 	u64 newest;
 
-	group__add(p->group, p);
+	if (p->group)
+		group__add(p->group, p);
 	if (map__get(&r->by_pid, p->pid, &newest) && newest == (uintptr_t)p)
 		map__del(&r->by_pid, p->pid);
 	map__del(&r->procs, p->proc);
@@ -242,10 +243,31 @@ static u64 record__group_of(const struct record *r, u64 proc)
 	return p && p->group ? p->group->proc : proc;
 }
 
+/* What a process was on its way to another program (a shell's child before execve), without having
+ * allocated: no report names it. */
+static void record__drop_passed(struct record *r)
+{
+	size_t left = r->ended_at;
+
+	for (size_t i = r->ended_at; i < r->ended.cnt; i++) {
+		struct recorded_proc *p = record__find_proc(r, r->ended.v[i]);
+
+		if (p->over == AS_OVER_REPLACED && !p->has_rows && record__is_settled(r, p))
+			record__drop_proc(r, p);
+		else
+			r->ended.v[left++] = p->proc;
+	}
+	r->ended.cnt = left;
+}
+
 void record__fold(struct record *r, size_t keep)
 {
-	size_t cnt = record__mark_fold(r, keep), first = r->ended_at - cnt;
+	size_t cnt, first;
 
+	if (record__retired_cnt(r) > keep)
+		record__drop_passed(r);
+	cnt = record__mark_fold(r, keep);
+	first = r->ended_at - cnt;
 	if (!cnt)
 		return;
 	for (size_t i = 0; i < r->rows.cnt; i++)

@@ -188,6 +188,14 @@ size_t keyed__compact(void *rows, size_t size, size_t cnt, struct map *at, keyed
 	return kept;
 }
 
+static void record__note_rows(struct record *r, u64 proc)
+{
+	struct recorded_proc *p = record__find_proc(r, proc);
+
+	if (p)
+		p->has_rows = true;
+}
+
 /* The row of a key, made when it's new; NULL out of memory. */
 static struct recorded_row *record__row(struct record *r, const struct as_tally_key *key)
 {
@@ -202,6 +210,7 @@ static struct recorded_row *record__row(struct record *r, const struct as_tally_
 		r->rows.cnt--;
 		return NULL;
 	}
+	record__note_rows(r, key->proc);
 	return &r->rows.v[r->rows.cnt - 1];
 }
 
@@ -215,6 +224,7 @@ int record__past(struct record *r, const struct past_row *row)
 	}
 	if (vec__push(&r->past, *row))
 		return -ENOMEM;
+	record__note_rows(r, row->sums.key.proc);
 	if (!map__put(&r->past_at, h, r->past.cnt - 1))
 		return 0;
 	r->past.cnt--;

@@ -37,6 +37,7 @@ struct recorded_proc {
 	u32 count;		     /* images folded into it; 0: it's one itself */
 	u32 over;		     /* AS_OVER_*; 0: it runs */
 	u32 over_at;		     /* the newest drain begun by then */
+	bool has_rows;		     /* it has allocated */
 	bool queued;		     /* among those that may be folded */
 	bool leaving;		     /* --live: its rows are being given back */
 	struct recorded_proc *group; /* being folded into it */

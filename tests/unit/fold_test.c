@@ -206,6 +206,36 @@ static void fold__test(void)
 	CHECK_EQ(r.unnamed_cnt, 0);
 }
 
+/* Images that were replaced before they allocated are nobody's: they go without being folded. */
+static void passed__test(void)
+{
+	reset();
+	for (u32 p = 0; p < PROCS; p++) {
+		struct recorded_proc *proc;
+
+		tell_proc(p);
+		if (p % 2)
+			hit(p, draw(20));
+		proc = record__find_proc(&r, proc_id(p));
+		record__over(&r, proc, p % 3 ? AS_OVER_REPLACED : AS_OVER_ENDED);
+		record__retire(&r, proc);
+	}
+	record__fold(&r, PROCS); /* few enough */
+	CHECK_EQ(r.procs.cnt, PROCS);
+	record__fold(&r, PROCS - 1); /* their last sums may still come */
+	CHECK_EQ(r.procs.cnt, PROCS);
+	r.drains++;
+	record__fold(&r, PROCS - 1);
+	for (u32 p = 0; p < PROCS; p++)
+		CHECK_EQ(record__find_proc(&r, proc_id(p)) != NULL, p % 2 || p % 3 == 0);
+	CHECK_EQ(record__retired_cnt(&r), r.procs.cnt);
+	CHECK_EQ(images(), r.procs.cnt);
+	check_sums();
+	record__fold(&r, 0);
+	CHECK(r.procs.cnt <= NAMES);
+	check_sums();
+}
+
 /* Images of more names than are told apart. */
 static void names__test(void)
 {
@@ -401,6 +431,7 @@ static void any__test(void)
 int main(void)
 {
 	fold__test();
+	passed__test();
 	names__test();
 	age__test();
 	oldest__test();
