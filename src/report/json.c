@@ -162,23 +162,33 @@ static void add_frame(struct json *j, const struct allocsnoop_frame *f)
 	str__add(&j->buf, "}");
 }
 
+struct frame_text {
+	size_t len;
+	char s[];
+};
+
 /* Stacks share their frame objects: the text of each is made once. */
 static void add_frame_once(struct json *j, const struct allocsnoop_frame *f)
 {
 	size_t start = j->buf.len;
-	const char *text;
+	struct frame_text *text;
 	u64 old;
 
 	if (map__get(&j->frames, (uintptr_t)f, &old)) {
-		str__add(&j->buf, (const char *)(uintptr_t)old);
+		text = (void *)(uintptr_t)old;
+		str__addn(&j->buf, text->s, text->len);
 		return;
 	}
 	add_frame(j, f);
 	if (j->buf.oom)
 		return;
-	text = arena__strndup(&j->arena, j->buf.s + start, j->buf.len - start);
-	if (!text || map__put(&j->frames, (uintptr_t)f, (uintptr_t)text))
+	text = arena__alloc(&j->arena, sizeof(*text) + j->buf.len - start);
+	if (!text || map__put(&j->frames, (uintptr_t)f, (uintptr_t)text)) {
 		j->buf.oom = true;
+		return;
+	}
+	text->len = j->buf.len - start;
+	memcpy(text->s, j->buf.s + start, text->len);
 }
 
 static void add_stack(struct json *j, const struct allocsnoop_sample *s)

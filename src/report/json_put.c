@@ -44,8 +44,26 @@ static void json__value(struct json *j, json_t *value)
 	json_decref(value);
 }
 
+/* Most names need neither cleaning nor escapes. */
+static size_t plain_len(const char *text)
+{
+	size_t len = 0;
+
+	while (text[len] >= 0x20 && text[len] < 0x7f && text[len] != '"' && text[len] != '\\')
+		len++;
+	return len;
+}
+
 void json__string(struct json *j, const char *text)
 {
+	size_t plain = plain_len(text);
+
+	if (!text[plain]) {
+		str__add(&j->buf, "\"");
+		str__addn(&j->buf, text, plain);
+		str__add(&j->buf, "\"");
+		return;
+	}
 	str__clear(&j->clean);
 	str__add_utf8(&j->clean, text, strlen(text), false);
 	if (j->clean.oom)
