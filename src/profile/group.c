@@ -26,8 +26,18 @@ struct group_key {
 	size_t next; /* row + 1 with the same hash, 0 for none; not part of the key */
 };
 
+/* A list of frames that rows share, as stacks of one recording do; looked at once. */
+struct known_list {
+	const struct allocsnoop_frame *const *frames;
+	size_t frame_cnt;
+	const struct allocsnoop_frame **copy;
+	u64 names; /* hash of all that is shown of it */
+};
+
 struct group {
 	struct allocsnoop_profile *to;
+	struct arena scratch;	    /* known lists */
+	struct map lists;	    /* list of frames -> struct known_list * */
 	VEC(struct group_key) keys; /* of the rows of `to` */
 	struct map rows;	    /* hash of a key -> row + 1 that came last with it */
 	struct map pids;	    /* row << 32 | pid: this process is counted in the row */
@@ -149,21 +159,54 @@ static const struct allocsnoop_frame *frame__of_function(struct group *g,
  * names twice looks for the difference in vain. Copies are interned, so pointers stand for names.
  * Without a file there is only the address.
  */
-static int stack__names(struct group *g, const struct allocsnoop_sample *s, u64 *hash)
+static int list__copy(struct group *g, struct known_list *l)
 {
-	u64 h = map__mix(s->end, s->frame_cnt);
-
-	for (size_t i = 0; i < s->frame_cnt; i++) {
-		const struct allocsnoop_frame *f = frame__copy_once(g, s->frames[i]);
+	l->names = l->frame_cnt;
+	l->copy = arena__alloc(&g->to->arena, (l->frame_cnt + !l->frame_cnt) * sizeof(*l->copy));
+	if (!l->copy)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->frame_cnt; i++) {
+		const struct allocsnoop_frame *f = frame__copy_once(g, l->frames[i]);
+		u64 h = l->names;
 
 		if (!f)
 			return -ENOMEM;
 		h = map__mix(map__mix(h, (uintptr_t)f->function), (uintptr_t)f->module);
 		h = map__mix(map__mix(h, (uintptr_t)f->file), (u64)f->line << 1 | f->inlined);
-		if (!*f->module)
-			h = map__mix(h, f->offset);
+		l->names = *f->module ? h : map__mix(h, f->offset);
+		l->copy[i] = f;
 	}
-	*hash = h;
+	return 0;
+}
+
+/* NULL: out of memory. */
+static const struct known_list *list__of(struct group *g, const struct allocsnoop_sample *s)
+{
+	struct known_list *l;
+	u64 val;
+
+	if (map__get(&g->lists, (uintptr_t)s->frames, &val)) {
+		l = (void *)(uintptr_t)val;
+		if (l->frame_cnt == s->frame_cnt)
+			return l;
+	}
+	l = arena__alloc(&g->scratch, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->frames = s->frames;
+	l->frame_cnt = s->frame_cnt;
+	if (list__copy(g, l) || map__put(&g->lists, (uintptr_t)s->frames, (uintptr_t)l))
+		return NULL;
+	return l;
+}
+
+static int stack__names(struct group *g, const struct allocsnoop_sample *s, u64 *hash)
+{
+	const struct known_list *l = list__of(g, s);
+
+	if (!l)
+		return -ENOMEM;
+	*hash = map__mix(l->names, s->end);
 	return 0;
 }
 
@@ -226,18 +269,12 @@ static int size_key(struct group *g, const struct allocsnoop_sample *s, struct g
 static int all_frames(struct group *g, const struct allocsnoop_sample *s,
 		      struct allocsnoop_sample *row)
 {
-	const struct allocsnoop_frame **list;
+	const struct known_list *l = list__of(g, s);
 
-	list = arena__alloc(&g->to->arena, (s->frame_cnt + !s->frame_cnt) * sizeof(*list));
-	if (!list)
+	if (!l)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->frame_cnt; i++) {
-		list[i] = frame__copy_once(g, s->frames[i]);
-		if (!list[i])
-			return -ENOMEM;
-	}
-	row->frames = list;
-	row->frame_cnt = s->frame_cnt;
+	row->frames = l->copy;
+	row->frame_cnt = l->frame_cnt;
 	return 0;
 }
 
@@ -478,6 +515,8 @@ static struct allocsnoop_profile *group__all(const struct allocsnoop_profile *p,
 	map__free(&g.rows);
 	map__free(&g.pids);
 	map__free(&g.frames);
+	map__free(&g.lists);
+	arena__free(&g.scratch);
 	if (!err)
 		return g.to;
 	profile__free(g.to);

@@ -523,8 +523,38 @@ static void test_sort_ties(void)
 	profile__free(p);
 }
 
+/* Rows of one recording share their lists of frames: one that is a part of another is a stack of
+ * its own, and a shared list whose walk ended in another way is another row. */
+static void test_shared_lists(void)
+{
+	struct allocsnoop_profile *p = profile__new(), *g;
+	const struct allocsnoop_frame *m = frame(p, "malloc", "/lib/libc.so", 1);
+	struct allocsnoop_sample *s;
+
+	add_row(p, 1, "a", 1, 1, 10, FRAMES(m, frame(p, "f", "/bin/a", 2), m));
+	for (u32 i = 0; i < 3; i++) {
+		struct allocsnoop_sample copy = p->samples.v[0];
+
+		copy.pid = 2 + i;
+		copy.frame_cnt -= i == 1;
+		copy.end = i == 2 ? ALLOCSNOOP_GAP : ALLOCSNOOP_COMPLETE;
+		CHECK(!profile__add_sample(p, &copy));
+	}
+	g = profile__group(p, ALLOCSNOOP_BY_STACK);
+	CHECK_EQ(g->samples.cnt, 3);
+	s = g->samples.v;
+	CHECK(s[0].alloc_count == 2 && s[0].pid_cnt == 2 && s[0].frame_cnt == 3);
+	CHECK(s[1].alloc_count == 1 && s[1].frame_cnt == 2);
+	CHECK(s[2].alloc_count == 1 && s[2].frame_cnt == 3 && s[2].end == ALLOCSNOOP_GAP);
+	profile__free(p);
+	CHECK_STR(s[0].frames[1]->function, "f"); /* nothing shared with p */
+	CHECK_STR(s[1].frames[0]->function, "malloc");
+	profile__free(g);
+}
+
 int main(void)
 {
+	test_shared_lists();
 	test_end_names();
 	test_build();
 	test_standard_error();
