@@ -27,16 +27,24 @@ enum rounded {
 	ROUND_MAX
 };
 
+struct stack_frames {
+	const struct allocsnoop_frame **v;
+	u32 cnt;
+	enum allocsnoop_end end;
+};
+
 struct making {
 	struct names *names;
 	struct session *s;
 	struct allocsnoop_profile *p;
-	struct map frames;	/* mix(file, offset) -> struct allocsnoop_frame * */
-	struct map stacks;	/* stack id -> struct stack_frames * */
+	struct map frames; /* mix(file, offset) -> struct allocsnoop_frame * */
+	struct map stacks; /* stack id -> its place below */
+	VEC(struct stack_frames) named;
 	u64 unknown_stacks;	/* allocations whose stack never came */
 	struct live live;	/* --live */
 	struct map images;	/* --live: proc -> struct image * */
 	struct map totals;	/* proc -> struct allocsnoop_sample *, a sum without a stack */
+	struct map allocators;	/* struct site * -> its name */
 	double left[ROUND_MAX]; /* see estimate__round() */
 };
 

@@ -16,12 +16,6 @@
 #include "trace/govern.h"
 #include "trace/over.h"
 
-struct stack_frames {
-	const struct allocsnoop_frame **v;
-	size_t cnt;
-	enum allocsnoop_end end;
-};
-
 int names__init(struct names *n)
 {
 	memset(n, 0, sizeof(*n));
@@ -191,27 +185,32 @@ static int making__name_stack(struct making *m, const struct recorded_stack *raw
 
 static int making__stack(struct making *m, const struct recorded_row *row,
 			 const struct traced_site *site, const char *allocator,
-			 const struct stack_frames **out)
+			 struct stack_frames *out)
 {
-	const struct recorded_stack *raw = record__find_stack(&m->s->record, row->key.stack);
-	bool aged = !raw && row->key.stack == STACK_AGED;
-	u64 key = raw ? raw->id : map__mix(row->key.site, aged), val;
-	struct stack_frames *sf;
+	const struct recorded_stack *raw;
+	bool aged;
+	u64 key = row->key.stack, val;
 	int err;
 
-	if (!raw && !aged && row->key.stack)
-		m->unknown_stacks += row->cnt;
-	if (map__get(&m->stacks, key, &val)) {
-		*out = (void *)(uintptr_t)val;
+	/* Rows are many: those of a stack that was named already need no other look-up. */
+	if (key && map__get(&m->stacks, key, &val)) {
+		*out = m->named.v[val];
 		return 0;
 	}
-	sf = arena__alloc(&m->p->arena, sizeof(*sf));
-	if (!sf)
-		return -ENOMEM;
+	raw = record__find_stack(&m->s->record, key);
+	aged = !raw && key == STACK_AGED;
+	if (!raw && !aged && key)
+		m->unknown_stacks += row->cnt;
+	key = raw ? key : map__mix(row->key.site, aged);
+	if (!raw && map__get(&m->stacks, key, &val)) {
+		*out = m->named.v[val];
+		return 0;
+	}
 	err = making__name_stack(m, raw, site, allocator, aged ? ALLOCSNOOP_AGED : ALLOCSNOOP_LOST,
-				 sf);
-	*out = sf;
-	return err ? err : map__put(&m->stacks, key, (uintptr_t)sf);
+				 out);
+	if (!err)
+		err = vec__push(&m->named, *out);
+	return err ? err : map__put(&m->stacks, key, m->named.cnt - 1);
 }
 
 /* A live row that needs no estimate holds a power of two of sizes, other rows hold a class. */
@@ -263,17 +262,33 @@ static int making__add_total(struct making *m, u64 proc, const struct allocsnoop
 	return map__put(&m->totals, proc, (uintptr_t)sum);
 }
 
+/* What is probed there, demangled once. NULL: out of memory. */
+static const char *making__allocator(struct making *m, const struct traced_site *site)
+{
+	const char *name;
+	u64 val;
+
+	if (!site)
+		return "[unknown]";
+	if (map__get(&m->allocators, (uintptr_t)site->site, &val))
+		return (const char *)(uintptr_t)val;
+	name = symbol__demangle(&m->p->arena, site->site->symbol);
+	if (name && map__put(&m->allocators, (uintptr_t)site->site, (uintptr_t)name))
+		return NULL;
+	return name;
+}
+
 int making__row(struct making *m, const struct recorded_row *row, size_t at)
 {
 	const struct recorded_proc *proc = record__find_proc(&m->s->record, row->key.proc);
 	const struct traced_site *site = files__site(&m->s->files, row->key.site);
 	struct allocsnoop_sample out = { .pid_cnt = MAX(row->images, 1u) };
-	const struct stack_frames *sf;
+	struct stack_frames sf;
 	int err;
 
 	out.pid = proc ? proc->pid : 0;
 	out.comm = proc ? proc->comm : "[unknown]";
-	out.allocator = site ? symbol__demangle(&m->p->arena, site->site->symbol) : "[unknown]";
+	out.allocator = making__allocator(m, site);
 	out.collected = site && site->site->row->ends & ENDS_COLLECTED;
 	if (!out.allocator)
 		return -ENOMEM;
@@ -281,10 +296,10 @@ int making__row(struct making *m, const struct recorded_row *row, size_t at)
 	if (err)
 		return err;
 	out.stack_id = row->key.stack == STACK_AGED ? 0 : row->key.stack;
-	out.end = sf->end;
-	out.truncated = sf->end != ALLOCSNOOP_COMPLETE;
-	out.frames = sf->v;
-	out.frame_cnt = sf->cnt;
+	out.end = sf.end;
+	out.truncated = sf.end != ALLOCSNOOP_COMPLETE;
+	out.frames = sf.v;
+	out.frame_cnt = sf.cnt;
 	sample__sizes(m->s, row->key.size_class, &out);
 	sample__estimate(m, row, &out);
 	if (m->s->live)
@@ -507,8 +522,10 @@ int names__profile(struct names *n, struct session *s, struct allocsnoop_profile
 	pthread_mutex_unlock(&s->lock);
 	map__free(&m.frames);
 	map__free(&m.stacks);
+	vec__free(&m.named);
 	map__free(&m.images);
 	map__free(&m.totals);
+	map__free(&m.allocators);
 	live__fini(&m.live);
 	if (err) {
 		profile__free(m.p);
