@@ -604,6 +604,8 @@ int session__stop(struct session *s)
 	kernel__grow(&s->kernel, false);
 	s->stop_ns = now__ns();
 	s->stopped = true;
+	/* Nobody, and not we either, needs to wait for the report to be rid of them. */
+	targets__unprobe(s);
 	session__tell_missed(s);
 	return 0;
 }

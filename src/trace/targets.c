@@ -434,6 +434,29 @@ bool targets__alive(struct session *s)
 	return s->targets.cnt || (s->follow && kernel__proc_cnt(&s->kernel));
 }
 
+static void target__unprobe(struct session *s, struct target *t)
+{
+	for (size_t i = 0; i < t->probed.cnt; i++)
+		session__detach(s, &t->probed.v[i]->links, t->probed.v[i]->file->hash);
+}
+
+void targets__unprobe(struct session *s)
+{
+	u64 pid, val;
+
+	/* While a file is studied its links may be in the making; a launcher places probes at any
+	 * time. What isn't removed now is removed at the end. */
+	if (s->launch || pthread_mutex_trylock(&s->finder.study))
+		return;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);)
+		target__unprobe(s, (void *)(uintptr_t)val);
+	for (size_t i = 0; i < s->files.all.cnt; i++)
+		session__detach(s, &s->files.all.v[i]->links, s->files.all.v[i]->hash);
+	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->finder.study);
+}
+
 void targets__release(struct session *s)
 {
 	u64 pid, val;

@@ -29,6 +29,9 @@ void targets__detach_file(struct session *s, struct traced_file *f);
 /* Ends those whose process has ended (-p); true while any is left. Called with the lock held. */
 bool targets__alive(struct session *s);
 
+/* The recording is over: gives what probes it can to the closer. Without the lock. */
+void targets__unprobe(struct session *s);
+
 /* Gives all probes to the closer. */
 void targets__release(struct session *s);
 
