@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "cli/signals.h"
 
-/* Blocks that are still there after so many intervals are told of. */
+#define BUFFER_SIZE (256 * 1024) /* reports of a whole machine have 100 MB */
 
 static int output__fail(const struct output *out, int err)
 {
@@ -137,6 +137,8 @@ static int report__write(const struct output *out, const struct allocsnoop_profi
 
 	if (!stream)
 		return output__fail(out, -ENOMEM);
+	if (out->buffer)
+		setvbuf(stream, out->buffer, _IOFBF, BUFFER_SIZE);
 	if (dated && out->o->format->has_rows)
 		print_date(stream, !out->report_cnt);
 	err = allocsnoop_profile__write(profile, &opts, stream);
@@ -203,6 +205,7 @@ int output__open(struct output *out, const struct cli_opts *o)
 	int err = 0;
 
 	*out = (struct output){ .o = o, .fd = STDOUT_FILENO, .name = "standard output" };
+	out->buffer = malloc(BUFFER_SIZE); /* without it the stream has a small one */
 	if (o->output && strcmp(o->output, "-"))
 		err = output__open_file(out);
 	if (err)
@@ -222,5 +225,6 @@ void output__close(struct output *out)
 		close(out->fd);
 	free(out->path);
 	free(out->temporary);
+	free(out->buffer);
 	*out = (struct output){};
 }

@@ -15,6 +15,7 @@ struct output {
 	const struct cli_opts *o;
 	char *path;	   /* of the file to replace, links followed; NULL: written in place */
 	char *temporary;   /* the template of its temporary file's name */
+	char *buffer;	   /* of the stream; NULL: none */
 	int fd;		   /* written in place */
 	const char *name;  /* for messages */
 	size_t report_cnt; /* reports written */
