@@ -55,17 +55,21 @@ void str__add(struct str *s, const char *text)
 void str__addf(struct str *s, const char *fmt, ...)
 {
 	va_list args;
-	int n;
+	int n = -1;
 
-	va_start(args, fmt);
-	n = vsnprintf(NULL, 0, fmt, args);
-	va_end(args);
-	if (n < 0 || !reserve(s, (size_t)n))
-		return;
-	va_start(args, fmt);
-	vsnprintf(s->s + s->len, (size_t)n + 1, fmt, args);
-	va_end(args);
-	s->len += (size_t)n;
+	/* Mostly there is room, and once is enough. */
+	for (size_t room = 64; reserve(s, room - 1); room = (size_t)n + 1) {
+		room = s->cap - s->len;
+		va_start(args, fmt);
+		n = vsnprintf(s->s + s->len, room, fmt, args);
+		va_end(args);
+		if (n < 0 || (size_t)n < room)
+			break;
+	}
+	if (n >= 0 && !s->oom)
+		s->len += (size_t)n;
+	if (s->s)
+		s->s[s->len] = '\0';
 }
 
 void str__clear(struct str *s)
