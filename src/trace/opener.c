@@ -3,7 +3,6 @@
 #include "trace/opener.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,12 +11,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
 
 #include "base/err.h"
+#include "base/regular.h"
 #include "proc/task.h"
 #include "trace/kernel.h"
 #include "trace/links.h"
@@ -32,7 +31,6 @@
 static int mapping__open_of(pid_t task, const struct as_map_event *ev, char **path)
 {
 	char link[96], target[4096];
-	struct stat st;
 	ssize_t n;
 	int fd;
 
@@ -43,18 +41,16 @@ static int mapping__open_of(pid_t task, const struct as_map_event *ev, char **pa
 	target[n] = '\0';
 	if ((size_t)n > strlen(DELETED) && !strcmp(target + n - strlen(DELETED), DELETED))
 		target[n - strlen(DELETED)] = '\0';
-	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	fd = fd__unless_spare(fd);
+	fd = regular__open(link);
+	if (fd >= 0)
+		fd = fd__unless_spare(fd);
 	if (fd < 0)
 		return fd;
 	*path = strdup(target);
-	if (*path && !fstat(fd, &st) && S_ISREG(st.st_mode))
+	if (*path)
 		return fd;
 	close(fd);
-	free(*path);
-	return -EINVAL;
+	return -ENOMEM;
 }
 
 static int mapping__open(const struct as_map_event *ev, char **path)
@@ -87,20 +83,18 @@ static int exe__open(struct opener *o, u64 hash, char **path)
 {
 	const struct as_exec_event *ev = NULL;
 	struct inode_of inode = {};
-	struct stat st;
 	int fd;
 
 	for (u32 i = 0; i < OPENER_FOUND_MAX && !ev; i++)
 		ev = o->found[i].file == hash ? &o->found[i] : NULL;
 	if (!ev || ev->path[0] != '/')
 		return -ENOENT;
-	fd = open(ev->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = regular__open(ev->path);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	inode.fd = fd;
 	*path = NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
-	    !kernel__each_fd(o->k, inode_of__see, &inode) && inode.hash == hash)
+	if (!kernel__each_fd(o->k, inode_of__see, &inode) && inode.hash == hash)
 		*path = strdup(ev->path);
 	if (*path)
 		return fd;
