@@ -18,10 +18,20 @@ static u64 now__ns(void)
 	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+void urgent_mutex__init(pthread_mutex_t *m)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(m, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
 void cputimes__init(struct cputimes *c, double trap_ns)
 {
 	memset(c, 0, sizeof(*c));
-	pthread_mutex_init(&c->lock, NULL);
+	urgent_mutex__init(&c->lock);
 	c->trap_ns = trap_ns;
 	c->hit_ns = trap_ns + BUDGET_PROGRAM_NS;
 }

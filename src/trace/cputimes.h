@@ -55,6 +55,10 @@ struct cputimes {
 	bool out_of_memory;
 };
 
+/* A lock that the governor's thread may want while a window is open: whoever holds it runs on in
+ * its stead, however busy the machine is. */
+void urgent_mutex__init(pthread_mutex_t *m);
+
 void cputimes__init(struct cputimes *c, double trap_ns);
 void cputimes__fini(struct cputimes *c);
 

@@ -170,9 +170,11 @@ void governor__forget(struct governor *g, struct links *owner)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* What can't be placed any more belongs to a process that has ended. */
+/* What can't be placed any more belongs to a process that has ended. The probes of the window
+ * before are gone by then, however many files wait for their turn: no call is counted by both. */
 static void governor__attach(struct governor *g)
 {
+	closer__await(g->closer, 0);
 	pthread_mutex_lock(&g->lock);
 	g->attached = true;
 	for (size_t i = 0; i < g->list.cnt; i++)
@@ -506,7 +508,7 @@ int governor__new(struct session *s, double pct, struct governor **out)
 	g->s = s;
 	sched_getaffinity(0, sizeof(g->cpus), &g->cpus);
 	g->end_fd = eventfd(0, EFD_CLOEXEC);
-	pthread_mutex_init(&g->lock, NULL);
+	urgent_mutex__init(&g->lock);
 	budget__init(&g->budget, pct / 100, sysconf(_SC_NPROCESSORS_ONLN));
 	cputimes__init(&g->cpu, s->kernel.trap_ns);
 	d->error = fmax(TRAP_ERROR, s->kernel.trap_error);
