@@ -78,6 +78,7 @@ int allocsnoop__open(const struct allocsnoop_opts *given, struct allocsnoop **ou
 		return err__fail(err, "out of memory");
 	}
 	a->session.keep = names__keep;
+	a->session.forget = names__forget;
 	a->session.keep_arg = &a->names;
 	*out = a;
 	return 0;

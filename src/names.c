@@ -16,14 +16,31 @@
 #include "trace/govern.h"
 #include "trace/over.h"
 
+/* Of one file that was let go. */
+struct kept_names {
+	struct map at; /* offset -> name */
+	struct arena arena;
+};
+
 int names__init(struct names *n)
 {
 	memset(n, 0, sizeof(*n));
 	return resolver__new(&n->resolver);
 }
 
+static void kept__free(struct kept_names *k)
+{
+	map__free(&k->at);
+	arena__free(&k->arena);
+	free(k);
+}
+
 void names__fini(struct names *n)
 {
+	u64 hash, val;
+
+	for (size_t i = 0; map__next(&n->kept, &i, &hash, &val);)
+		kept__free((void *)(uintptr_t)val);
 	resolver__free(n->resolver);
 	map__free(&n->files);
 	map__free(&n->kept);
@@ -47,29 +64,80 @@ static int names__file(struct names *n, const struct traced_file *f, struct symb
 	return err ? err : map__put(&n->files, f->hash, (uintptr_t)*out);
 }
 
-static void name__keep(struct names *n, const struct traced_file *f, struct symbol_file *symbols,
-		       u64 raw)
+static struct kept_names *names__kept(const struct names *n, u64 hash)
+{
+	u64 val;
+
+	return map__get(&n->kept, hash, &val) ? (void *)(uintptr_t)val : NULL;
+}
+
+/* The names kept of a file, made when it's the first time; NULL out of memory. */
+static struct kept_names *names__keeping(struct names *n, u64 hash)
+{
+	struct kept_names *k = names__kept(n, hash);
+
+	if (k)
+		return k;
+	k = calloc(1, sizeof(*k));
+	if (k && map__put(&n->kept, hash, (uintptr_t)k)) {
+		free(k);
+		return NULL;
+	}
+	return k;
+}
+
+static void name__keep(struct names *n, struct kept_names *k, struct symbol_file *symbols, u64 raw)
 {
 	u64 off = raw & ~AS_FRAME_EXACT;
 	struct symbol_name name;
+	const char *kept;
 
-	if (!resolver__name(n->resolver, symbols, off, off == raw, &name))
-		map__put(&n->kept, map__mix(f->hash, raw), (uintptr_t)name.function);
+	if (resolver__name(n->resolver, symbols, off, off == raw, &name))
+		return;
+	kept = arena__intern(&k->arena, name.function);
+	if (kept)
+		map__put(&k->at, raw, (uintptr_t)kept);
 }
 
+/* A file may come and go many times a day: what was named stays so. */
 void names__keep(void *arg, const struct traced_file *f, const u64 *offs, size_t cnt)
 {
-	struct symbol_file *symbols;
 	struct names *n = arg;
+	struct kept_names *k = cnt ? names__keeping(n, f->hash) : NULL;
+	struct symbol_file *symbols;
 	u64 val;
 
 	/* Without memory for it a frame is called by its place in the file. */
-	for (size_t i = 0; i < cnt && !names__file(n, f, &symbols); i++)
-		name__keep(n, f, symbols, offs[i]);
+	for (size_t i = 0; i < cnt && k; i++) {
+		if (map__get(&k->at, offs[i], &val))
+			continue;
+		if (names__file(n, f, &symbols))
+			break;
+		name__keep(n, k, symbols, offs[i]);
+	}
 	if (!map__get(&n->files, f->hash, &val))
 		return;
 	resolver__close_file(n->resolver, (void *)(uintptr_t)val);
 	map__del(&n->files, f->hash);
+}
+
+const char *names__kept_name(const struct names *n, u64 hash, u64 off)
+{
+	const struct kept_names *k = names__kept(n, hash);
+	u64 val;
+
+	return k && map__get(&k->at, off, &val) ? (const char *)(uintptr_t)val : NULL;
+}
+
+void names__forget(void *arg, u64 hash)
+{
+	struct names *n = arg;
+	struct kept_names *k = names__kept(n, hash);
+
+	if (!k)
+		return;
+	kept__free(k);
+	map__del(&n->kept, hash);
 }
 
 /* A place in a file that was let go, and mapped again perhaps: by the name that was kept, else
@@ -77,12 +145,12 @@ void names__keep(void *arg, const struct traced_file *f, const u64 *offs, size_t
 static const char *name__kept(struct making *m, const struct traced_file *file,
 			      const struct as_frame *raw, u64 off)
 {
-	const char *slash = strrchr(file->path, '/'), *name = NULL;
+	const char *slash = strrchr(file->path, '/');
+	const char *name = names__kept_name(m->names, raw->file, raw->off);
 	struct str s = {};
-	u64 val;
 
-	if (map__get(&m->names->kept, map__mix(raw->file, raw->off), &val))
-		return (const char *)(uintptr_t)val;
+	if (name)
+		return name;
 	slash = slash && slash[1] ? slash + 1 : file->path;
 	str__add_utf8(&s, slash, strlen(slash), true);
 	str__addf(&s, "+0x%" PRIx64, off);

@@ -11,7 +11,7 @@
 struct names {
 	struct resolver *resolver;
 	struct map files; /* file hash -> struct symbol_file * */
-	struct map kept;  /* mix(file hash, offset) -> name, of files that were let go */
+	struct map kept;  /* file hash -> struct kept_names *, of files that were let go */
 };
 
 int names__init(struct names *n);
@@ -19,6 +19,12 @@ void names__fini(struct names *n);
 
 /* Names these places (struct as_frame's off) while the file is there: a session_keep_fn. */
 void names__keep(void *arg, const struct traced_file *f, const u64 *offs, size_t cnt);
+
+/* NULL: none was kept. off: as above. */
+const char *names__kept_name(const struct names *n, u64 hash, u64 off);
+
+/* Nothing names the file any more: a session_forget_fn. */
+void names__forget(void *arg, u64 hash);
 
 /* A profile of all that the session has recorded. 0 or -errno. */
 int names__profile(struct names *n, struct session *s, struct allocsnoop_profile **profile);

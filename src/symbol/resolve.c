@@ -28,10 +28,10 @@ struct symbol_file {
 	struct elf_symtab symtab;
 	const char **functions; /* demangled names by symbol index, made when asked for */
 	struct map unnamed;	/* offset -> "basename+0x..." */
+	struct arena arena;	/* of all strings */
 };
 
 struct resolver {
-	struct arena arena;
 	VEC(struct symbol_file *) files;
 	size_t oldest; /* files before this one have been read */
 	size_t waiting_cnt;
@@ -43,13 +43,15 @@ int resolver__new(struct resolver **r)
 	return *r ? 0 : err__fail(-ENOMEM, "out of memory");
 }
 
-static void file__close(struct symbol_file *file)
+static void file__free(struct symbol_file *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
 	elf_symtab__free(&file->symtab);
 	free(file->functions);
 	map__free(&file->unnamed);
+	arena__free(&file->arena);
+	free(file);
 }
 
 void resolver__free(struct resolver *r)
@@ -57,9 +59,8 @@ void resolver__free(struct resolver *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->files.cnt; i++)
-		file__close(r->files.v[i]);
+		file__free(r->files.v[i]);
 	vec__free(&r->files);
-	arena__free(&r->arena);
 	free(r);
 }
 
@@ -138,14 +139,17 @@ static size_t path_len(const char *path)
 
 int resolver__add_file(struct resolver *r, int fd, const char *path, struct symbol_file **file)
 {
-	struct symbol_file *f = arena__alloc(&r->arena, sizeof(*f));
+	struct symbol_file *f = calloc(1, sizeof(*f));
 
 	if (f) {
 		f->fd = fd;
-		f->path = arena__strndup(&r->arena, path, path_len(path));
+		f->path = arena__strndup(&f->arena, path, path_len(path));
 	}
 	if (!f || !f->path || vec__push(&r->files, f)) {
-		close(fd);
+		if (f)
+			file__free(f);
+		else
+			close(fd);
 		return err__fail(-ENOMEM, "out of memory");
 	}
 	r->waiting_cnt++;
@@ -155,16 +159,24 @@ int resolver__add_file(struct resolver *r, int fd, const char *path, struct symb
 
 void resolver__close_file(struct resolver *r, struct symbol_file *file)
 {
+	size_t i = 0;
+
+	while (r->files.v[i] != file)
+		i++;
+	r->files.cnt--;
+	memmove(&r->files.v[i], &r->files.v[i + 1], (r->files.cnt - i) * sizeof(r->files.v[0]));
+	r->oldest -= i < r->oldest;
 	r->waiting_cnt -= file->fd >= 0;
-	file__close(file);
-	memset(&file->symtab, 0, sizeof(file->symtab));
-	memset(&file->unnamed, 0, sizeof(file->unnamed));
-	file->functions = NULL;
-	file->fd = -1;
+	file__free(file);
+}
+
+size_t resolver__file_cnt(const struct resolver *r)
+{
+	return r->files.cnt;
 }
 
 /* "libc.so.6+0x97360", the same string for the same place. */
-static const char *unnamed(struct resolver *r, struct symbol_file *file, u64 offset)
+static const char *unnamed(struct symbol_file *file, u64 offset)
 {
 	const char *slash = strrchr(file->path, '/');
 	const char *base = slash && slash[1] ? slash + 1 : file->path;
@@ -177,20 +189,19 @@ static const char *unnamed(struct resolver *r, struct symbol_file *file, u64 off
 	str__add_utf8(&s, base, strlen(base), true);
 	str__addf(&s, "+0x%" PRIx64, offset);
 	if (!s.oom)
-		text = arena__strndup(&r->arena, s.s, s.len);
+		text = arena__strndup(&file->arena, s.s, s.len);
 	str__free(&s);
 	if (!text || map__put(&file->unnamed, offset, (uintptr_t)text))
 		return NULL;
 	return text;
 }
 
-static const char *function_name(struct resolver *r, struct symbol_file *file,
-				 const struct elf_sym *sym)
+static const char *function_name(struct symbol_file *file, const struct elf_sym *sym)
 {
 	const char **slot = &file->functions[sym - file->symtab.syms];
 
 	if (!*slot)
-		*slot = symbol__demangle(&r->arena, elf_symtab__name(&file->symtab, sym));
+		*slot = symbol__demangle(&file->arena, elf_symtab__name(&file->symtab, sym));
 	return *slot;
 }
 
@@ -220,11 +231,11 @@ int resolver__name(struct resolver *r, struct symbol_file *file, u64 offset, boo
 	if (!sym && is_return_address)
 		sym = made_up_caller(file, offset);
 	if (sym) {
-		found.function = function_name(r, file, sym);
+		found.function = function_name(file, sym);
 		found.raw = elf_symtab__name(&file->symtab, sym);
 		found.start = sym->off;
 	} else {
-		found.function = unnamed(r, file, offset);
+		found.function = unnamed(file, offset);
 	}
 	if (!found.function)
 		return err__fail(-ENOMEM, "out of memory");

@@ -14,7 +14,7 @@ struct symbol_file;
 
 struct symbol_name {
 	const char *function; /* demangled, cleaned of control characters; lives as long as the
-				 resolver */
+				 file isn't closed */
 	const char *raw;      /* as in the symbol table; NULL when function is made up
 				 ("libc.so.6+0x97360") */
 	u64 start;	      /* file offset of the function, 0 unknown */
@@ -30,9 +30,11 @@ void resolver__free(struct resolver *r);
  */
 int resolver__add_file(struct resolver *r, int fd, const char *path, struct symbol_file **file);
 
-/* No more names are asked for: gives back the descriptor and what was read of the file. Names given
- * stay. */
+/* No more names are asked for: gives back all that is known of the file, names included. */
 void resolver__close_file(struct resolver *r, struct symbol_file *file);
+
+/* Files that aren't closed. */
+size_t resolver__file_cnt(const struct resolver *r);
 
 /*
  * The function at the file offset. is_return_address: the frame's address is that of the

@@ -209,6 +209,7 @@ static void release__keep_names(struct session *s, const leaving_files *leaving)
 /* ---- what remains ---- */
 
 struct named {
+	struct session *s;
 	struct map hashes; /* of files */
 	struct map sites;  /* by number */
 };
@@ -236,9 +237,8 @@ static void named__collect(struct named *n, struct session *s)
 		map__put(&n->sites, kernel__live_key(&s->kernel, i)->site, 1);
 }
 
-static bool named__file(void *arg, const struct traced_file *f)
+static bool named__file(const struct named *n, const struct traced_file *f)
 {
-	const struct named *n = arg;
 	u64 val;
 
 	if (map__get(&n->hashes, f->hash, &val))
@@ -250,16 +250,27 @@ static bool named__file(void *arg, const struct traced_file *f)
 	return false;
 }
 
+/* False: it's dropped, and its names are, unless it has come again. */
+static bool named__keeps(void *arg, const struct traced_file *f)
+{
+	const struct named *n = arg;
+	bool keep = named__file(n, f);
+
+	if (!keep && n->s->forget && files__find(&n->s->files, f->hash) == f)
+		n->s->forget(n->s->keep_arg, f->hash);
+	return keep;
+}
+
 /* Rows that are still in the kernel may name a site, so they are drained first. */
 static void release__drop(struct session *s)
 {
 	struct release *r = &s->release;
-	struct named n = {};
+	struct named n = { .s = s };
 
 	if (s->files.all.cnt < MAX(r->drop_at, (size_t)REMAIN_MIN) || session__take_rows(s))
 		return;
 	named__collect(&n, s);
-	files__drop(&s->files, named__file, &n);
+	files__drop(&s->files, named__keeps, &n);
 	map__free(&n.hashes);
 	map__free(&n.sites);
 	r->drop_at = s->files.all.cnt * 2;

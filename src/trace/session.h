@@ -54,6 +54,9 @@ struct live_before {
 typedef void (*session_keep_fn)(void *arg, const struct traced_file *file, const u64 *offs,
 				size_t cnt);
 
+/* Nothing recorded names the file of this hash any more. Likewise. */
+typedef void (*session_forget_fn)(void *arg, u64 hash);
+
 struct session {
 	pthread_mutex_t lock;
 	struct kernel kernel;
@@ -109,8 +112,9 @@ struct session {
 	void *log_arg;
 	allocsnoop_event_fn event; /* NULL: nobody asked */
 	void *event_arg;
-	u32 events_left;      /* until the ring's consumer takes a pause */
-	session_keep_fn keep; /* NULL: names of files that are let go aren't kept */
+	u32 events_left;	  /* until the ring's consumer takes a pause */
+	session_keep_fn keep;	  /* NULL: names of files that are let go aren't kept */
+	session_forget_fn forget; /* set with it */
 	void *keep_arg;
 };
 
