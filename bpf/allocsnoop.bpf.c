@@ -171,13 +171,6 @@ int allocsnoop_fork(__u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int allocsnoop_gone(__u64 *ctx)
-{
-	__sync_fetch_and_add(&exits, 1);
-	return 0;
-}
-
 /* User space's own descriptors, as struct as_fd_event: are the files still mapped? */
 SEC("iter/task_file")
 int allocsnoop_fds(struct bpf_iter__task_file *ctx)
@@ -275,6 +268,7 @@ int allocsnoop_grow_rss(__u64 *ctx)
 SEC("raw_tp/sched_process_exit")
 int allocsnoop_ended(void *ctx)
 {
+	__sync_fetch_and_add(&exits, 1);
 	thread__ended();
 	return 0;
 }

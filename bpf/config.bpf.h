@@ -36,7 +36,7 @@ const volatile __u64 as_seccomp_unsafe = 0;
 const volatile __u64 as_alarm_hits = ~0ull;
 const volatile __u64 as_alarm_ns = 0;
 
-__u64 exits = 0;    /* processes that have ended */
+__u64 exits = 0;    /* threads that have ended */
 __u64 counting = 0; /* user space opens and closes counting for all probes at once, */
 __u64 growing = 0;  /* and for growth */
 

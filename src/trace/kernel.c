@@ -496,11 +496,7 @@ int kernel__watch_maps(struct kernel *k)
 		link = bpf_program__attach(s->progs.allocsnoop_mmap);
 	s->links.allocsnoop_exec = bpf_program__attach(s->progs.allocsnoop_exec);
 	s->links.allocsnoop_fork = bpf_program__attach(s->progs.allocsnoop_fork);
-	s->links.allocsnoop_gone = bpf_program__attach(s->progs.allocsnoop_gone);
-	err = link && s->links.allocsnoop_exec && s->links.allocsnoop_fork &&
-			      s->links.allocsnoop_gone
-		      ? 0
-		      : -errno;
+	err = link && s->links.allocsnoop_exec && s->links.allocsnoop_fork ? 0 : -errno;
 	if (!err)
 		err = kernel__watch_images(s);
 	libbpf_set_print(before);

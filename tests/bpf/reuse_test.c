@@ -193,7 +193,9 @@ static void over__test(void)
 	stage.task.signal = &signal;
 	image__set(7);
 	proc = proc__id(&stage.task);
+	CHECK_EQ(exits, 0);
 	allocsnoop_ended(NULL); /* a thread; others live on */
+	CHECK_EQ(exits, 1);
 	CHECK(!over__event());
 	signal.live.counter = 0;
 	allocsnoop_ended(NULL); /* of a process that nobody knows */
