@@ -87,9 +87,12 @@ struct {
 	__type(value, struct as_thread);
 } threads SEC(".maps");
 
+/* AS_JUMP() -> 1. A jump by name leads to each file that has the name: of n copies of a library in
+ * containers there are n * n. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
 	__type(key, __u64);
 	__type(value, __u32);
 } jumps SEC(".maps");

@@ -217,6 +217,11 @@ static int file__number_sites(struct files *f, struct kernel *k, struct traced_f
 	return err;
 }
 
+static void files__add_jump(struct files *f, struct kernel *k, u32 from, u32 to)
+{
+	f->jumps_lost_cnt += kernel__add_jump(k, from, to) != 0;
+}
+
 /* Through its PLT a function jumps to whichever file's function of that name the process has bound.
  */
 static void files__link_import(struct files *f, struct kernel *k, u32 from, const char *symbol)
@@ -228,7 +233,7 @@ static void files__link_import(struct files *f, struct kernel *k, u32 from, cons
 
 		if (to->file && to->file->fd >= 0 && to->site->row->layer == layer &&
 		    site__is_named(to->site, symbol))
-			kernel__add_jump(k, from, i + 1);
+			files__add_jump(f, k, from, i + 1);
 	}
 }
 
@@ -244,7 +249,7 @@ static void files__link_jumps(struct files *f, struct kernel *k, const struct tr
 		if (j->to < 0 || j->import[0])
 			files__link_import(f, k, from, j->import);
 		if (j->to >= 0 && !imports_only)
-			kernel__add_jump(k, from, file->first_site + j->to);
+			files__add_jump(f, k, from, file->first_site + j->to);
 	}
 }
 
@@ -420,19 +425,23 @@ int files__finish(struct files *f, struct kernel *k, struct traced_file *file)
 
 /* ---- let go ---- */
 
-void files__let_go(struct files *f, struct kernel *k, struct traced_file *file)
+void files__leave(struct files *f, struct kernel *k, struct traced_file *file)
 {
-	close(file->fd);
-	file->fd = -1;
 	for (size_t i = 0; i < file->places.cnt; i++)
 		f->site_cnt -= file->places.v[i].kind != PROBE_EXIT;
 	vec__free(&file->places);
 	vec__free(&file->sites.ranges);
 	vec__free(&file->sites.jumps);
-	if (file->sites.sites.cnt) {
+	if (file->sites.sites.cnt)
 		kernel__forget_ranges(k, file->hash);
-		kernel__forget_jumps(k, file->first_site, file->sites.sites.cnt);
-	}
+}
+
+void files__let_go(struct files *f, struct kernel *k, struct traced_file *file)
+{
+	close(file->fd);
+	file->fd = -1;
+	if (file->sites.sites.cnt)
+		kernel__forget_sites(k, file->first_site, file->sites.sites.cnt);
 	tables__release(&f->tables, k, file->table);
 	file->table = NULL;
 	memset(&file->known, 0, sizeof(file->known));

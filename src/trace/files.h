@@ -58,6 +58,7 @@ struct files {
 	struct tables tables;
 	u64 file_32bit_cnt;	  /* 32-bit programs and libraries that processes have mapped */
 	u64 ranges_cut_cnt;	  /* allocator text that was too scattered to be known whole */
+	u64 jumps_lost_cnt;	  /* the kernel's table of jumps was full */
 	struct probe_set *probes; /* the user's; NULL: none */
 	u32 site_cnt;		  /* probed */
 	bool live;
@@ -87,7 +88,12 @@ int files__register(struct files *f, struct kernel *k, struct traced_file *file)
 /* Gives the table to the kernel: walks needn't hope for more. */
 int files__finish(struct files *f, struct kernel *k, struct traced_file *file);
 
-/* Gives back all that only an open file needs, in the kernel, too: its links are not among that. */
+/* The file is about to be let go: it has no places any more, nor anything else in the kernel that
+ * goes by its hash and would be that of the same file, should it come again. Its links aren't among
+ * that. */
+void files__leave(struct files *f, struct kernel *k, struct traced_file *file);
+
+/* After that, gives back all that only an open file needs, in the kernel, too. */
 void files__let_go(struct files *f, struct kernel *k, struct traced_file *file);
 
 /* Drops what remains of files that were let go, where `used` says that nothing names them. */

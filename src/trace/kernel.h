@@ -110,7 +110,7 @@ int kernel__add_jump(struct kernel *k, u32 from, u32 to);
 /* Undo the three above. The next mapping of a file that is forgotten is told of. */
 int kernel__forget_file(struct kernel *k, u64 hash);
 void kernel__forget_ranges(struct kernel *k, u64 hash);
-void kernel__forget_jumps(struct kernel *k, u32 first, u32 cnt); /* of, or to, these sites */
+void kernel__forget_sites(struct kernel *k, u32 first, u32 cnt); /* jumps of and to them, sizes */
 
 int kernel__forget_table(struct kernel *k, u32 slot);
 void kernel__forget_rules(struct kernel *k); /* a slot's rules that were found before */

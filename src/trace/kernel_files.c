@@ -156,7 +156,7 @@ static bool jump__touches(u64 jump, u32 first, u32 cnt)
 	return (u32)(jump >> 32) - first < cnt || (u32)jump - first < cnt;
 }
 
-void kernel__forget_jumps(struct kernel *k, u32 first, u32 cnt)
+static void kernel__forget_jumps(struct kernel *k, u32 first, u32 cnt)
 {
 	struct bpf_map *map = k->skel->maps.jumps;
 	u64 key, next;
@@ -167,6 +167,16 @@ void kernel__forget_jumps(struct kernel *k, u32 first, u32 cnt)
 		if (jump__touches(key, first, cnt))
 			bpf_map__delete_elem(map, &key, sizeof(key), 0);
 		key = next;
+	}
+}
+
+void kernel__forget_sites(struct kernel *k, u32 first, u32 cnt)
+{
+	kernel__forget_jumps(k, first, cnt);
+	for (u32 i = 0; i < cnt; i++) {
+		u32 site = first + i;
+
+		bpf_map__delete_elem(k->skel->maps.fixed_sizes, &site, sizeof(site), 0);
 	}
 }
 

@@ -313,22 +313,43 @@ static void release__look_back(struct session *s, const leaving_files *leaving)
 	view__free(&v);
 }
 
-static void release__go(struct session *s, const leaving_files *leaving)
+/*
+ * Before anybody can find the file anew it has no probes and no ranges: what is taken from it after
+ * that would be the new one's, and both would count. False: not now. A stack that waits for tables
+ * may still read its files.
+ */
+static bool release__leave(struct session *s, const leaving_files *leaving)
 {
-	release__forget(s, leaving);
-	release__look_back(s, leaving);
+	bool wait;
+
 	pthread_mutex_lock(&s->lock);
 	session__consume(s);
 	copies__work(s);
-	if (s->keep)
-		release__keep_names(s, leaving);
-	for (size_t i = 0; i < leaving->cnt; i++) {
+	wait = s->copies.first < s->copies.waiting.cnt;
+	for (size_t i = 0; i < leaving->cnt && !wait; i++) {
 		struct traced_file *f = leaving->v[i];
 
 		session__log(s, ALLOCSNOOP_DEBUG, "nobody maps '%s' any more", f->path);
 		targets__detach_file(s, f);
-		files__let_go(&s->files, &s->kernel, f);
+		files__leave(&s->files, &s->kernel, f);
 	}
+	pthread_mutex_unlock(&s->lock);
+	return !wait;
+}
+
+static void release__go(struct session *s, const leaving_files *leaving)
+{
+	if (!release__leave(s, leaving)) {
+		s->release.again = true;
+		return;
+	}
+	release__forget(s, leaving);
+	release__look_back(s, leaving);
+	pthread_mutex_lock(&s->lock);
+	if (s->keep)
+		release__keep_names(s, leaving);
+	for (size_t i = 0; i < leaving->cnt; i++)
+		files__let_go(&s->files, &s->kernel, leaving->v[i]);
 	release__drop(s);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -692,6 +692,7 @@ void session__losses(struct session *s, u64 losses[LOSS_CNT])
 	losses[LOSS_FILE_GONE] += s->opener.gone_cnt;
 	losses[LOSS_ATTACH_FAILED] += s->opener.no_fd_cnt;
 	losses[AS_LOSS_STACK_COPY_LIMITED] += s->copies.limited_cnt;
+	losses[AS_LOSS_NO_THREAD_STATE] += s->files.jumps_lost_cnt;
 	losses[LOSS_FILE_32BIT] += s->files.file_32bit_cnt;
 	losses[LOSS_TABLE_MEMORY] += s->files.tables.over_cnt;
 	losses[LOSS_RANGES_CUT] += s->files.ranges_cut_cnt;

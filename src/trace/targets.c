@@ -91,6 +91,16 @@ static void file__tell_unprobed(struct session *s, const struct traced_file *f, 
 			     strerror(-err));
 }
 
+/* The thread that has found the file and the one that has found the process may both come here. */
+static bool target__has(const struct target *t, const struct traced_file *f)
+{
+	for (size_t i = 0; i < t->probed.cnt; i++) {
+		if (t->probed.v[i]->file == f)
+			return true;
+	}
+	return false;
+}
+
 static int target__attach_file(struct session *s, struct target *t, struct traced_file *f)
 {
 	/* A thread that lives: of a process whose leader has ended, the leader's own task has no
@@ -99,7 +109,7 @@ static int target__attach_file(struct session *s, struct target *t, struct trace
 	struct target_file *probed;
 	int err;
 
-	if (!f->places.cnt)
+	if (!f->places.cnt || target__has(t, f))
 		return 0;
 	probed = calloc(1, sizeof(*probed));
 	if (!probed)
