@@ -3,6 +3,7 @@
 #include "trace/govern.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 #include "trace/budget.h"
 #include "trace/cputimes.h"
 #include "trace/session.h"
+#include "trace/targets.h"
 
 #define WATCH_NS     20000000ull  /* on: between cheap looks at the hits */
 #define READ_NS	     200000000ull /* on: between readings of CPU times */
@@ -34,6 +36,7 @@ struct attachment {
 	size_t cnt;
 	pid_t pid;
 	struct links links;
+	bool told; /* that it couldn't be placed */
 };
 
 struct governor {
@@ -170,16 +173,50 @@ void governor__forget(struct governor *g, struct links *owner)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* What can't be placed any more belongs to a process that has ended. The probes of the window
- * before are gone by then, however many files wait for their turn: no call is counted by both. */
+/* Those that can't be placed: how many, why the first one can't, and where that is. */
+struct unplaced {
+	size_t cnt;
+	int err;
+	char path[PATH_MAX];
+};
+
+/* What is of no process any more isn't missed. */
+static void unplaced__add(struct unplaced *u, struct attachment *a, int err)
+{
+	ssize_t n;
+
+	if (err == -ESRCH || a->told)
+		return;
+	a->told = true;
+	u->cnt += a->cnt;
+	if (u->err)
+		return;
+	u->err = err;
+	n = readlink(a->path, u->path, sizeof(u->path) - 1); /* a descriptor of ours */
+	u->path[n > 0 ? n : 0] = '\0';
+}
+
+/* The probes of the window before are gone by then, however many files wait for their turn: no call
+ * is counted by both. */
 static void governor__attach(struct governor *g)
 {
+	struct unplaced unplaced = {};
+	int err;
+
 	closer__await(g->closer, 0);
 	pthread_mutex_lock(&g->lock);
 	g->attached = true;
-	for (size_t i = 0; i < g->list.cnt; i++)
-		attachment__place(g, g->list.v[i]);
+	for (size_t i = 0; i < g->list.cnt; i++) {
+		err = attachment__place(g, g->list.v[i]);
+		if (err)
+			unplaced__add(&unplaced, g->list.v[i], err);
+	}
 	pthread_mutex_unlock(&g->lock);
+	if (!unplaced.cnt)
+		return;
+	pthread_mutex_lock(&g->s->lock);
+	targets__tell_unprobed(g->s, unplaced.path, unplaced.cnt, unplaced.err);
+	pthread_mutex_unlock(&g->s->lock);
 }
 
 /* The kernel removes the breakpoints first and waits then, each thread for one file. */

@@ -74,10 +74,9 @@ static void targets__remove(struct session *s, pid_t pid)
 
 /* ---- probes ---- */
 
-/* Probes that could not be placed are a loss, and the first file of them is named. */
-static void file__tell_unprobed(struct session *s, const struct traced_file *f, int err)
+void targets__tell_unprobed(struct session *s, const char *path, size_t cnt, int err)
 {
-	s->losses[LOSS_ATTACH_FAILED] += f->places.cnt;
+	s->losses[LOSS_ATTACH_FAILED] += cnt;
 	if (s->unprobed_told)
 		return;
 	s->unprobed_told = true;
@@ -85,9 +84,9 @@ static void file__tell_unprobed(struct session *s, const struct traced_file *f, 
 		session__log(s, ALLOCSNOOP_WARN,
 			     "no descriptors are left: no probes in '%s', nor in files found "
 			     "later; raise the hard limit, ulimit -Hn",
-			     f->path);
+			     path);
 	else
-		session__log(s, ALLOCSNOOP_WARN, "cannot place probes in '%s': %s", f->path,
+		session__log(s, ALLOCSNOOP_WARN, "cannot place probes in '%s': %s", path,
 			     strerror(-err));
 }
 
@@ -123,7 +122,7 @@ static int target__attach_file(struct session *s, struct target *t, struct trace
 		free(probed);
 	}
 	if (err && err != -ESRCH)
-		file__tell_unprobed(s, f, err);
+		targets__tell_unprobed(s, f->path, f->places.cnt, err);
 	return err;
 }
 
@@ -152,7 +151,7 @@ int targets__attach_file(struct session *s, struct traced_file *f)
 		err = session__attach(s, &f->links, f->fd_path, f->places.v, f->places.cnt,
 				      LINKS_ALL_PROCESSES);
 		if (err)
-			file__tell_unprobed(s, f, err);
+			targets__tell_unprobed(s, f->path, f->places.cnt, err);
 		return err;
 	}
 	for (size_t i = 0; map__next(&s->targets, &i, &pid, &val);) {

@@ -26,6 +26,9 @@ void targets__launch_ops(struct session *s, struct launch_ops *ops);
 int targets__attach_file(struct session *s, struct traced_file *f);
 void targets__detach_file(struct session *s, struct traced_file *f);
 
+/* Probes that could not be placed are a loss, and the first file of them is named. */
+void targets__tell_unprobed(struct session *s, const char *path, size_t cnt, int err);
+
 /* Ends those whose process has ended (-p); true while any is left. Called with the lock held. */
 bool targets__alive(struct session *s);
 
