@@ -292,6 +292,7 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		.max_overhead = o->max_overhead,
 		.budget_asked = !o->overhead_if_possible,
 	};
+	libbpf_print_fn_t before = libbpf_set_print(NULL); /* ours is the one line */
 	int err = kernel__open(&s->kernel, &k);
 
 	if (!err && s->kernel.governed)
@@ -309,10 +310,14 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		err = closer__new(&s->closer);
 	if (!err)
 		err = finder__start(s);
-	if (err)
-		return err;
-	s->ring = ring_buffer__new(kernel__ring_fd(&s->kernel), session__event, s, NULL);
-	return s->ring ? 0 : err__fail(-errno, "cannot map the ring buffer: %s", strerror(errno));
+	if (!err) {
+		s->ring = ring_buffer__new(kernel__ring_fd(&s->kernel), session__event, s, NULL);
+		err = s->ring ? 0
+			      : err__fail(-errno, "cannot map the ring buffer: %s",
+					  strerror(errno));
+	}
+	libbpf_set_print(before);
+	return err;
 }
 
 int session__open(struct session *s, const struct allocsnoop_opts *o)

@@ -11,10 +11,15 @@ with_limit() { # LIMIT
 	echo $status
 }
 
+one_voice() { # LIMIT
+	! grep '^libbpf' "$TMP/err" || fail "$1 descriptors: the library speaks, too"
+}
+
 gated "$WORK/direct_caller"
 some=0
 for ((limit = 160; limit > 40; limit -= 12)); do
 	status=$(with_limit $limit)
+	one_voice $limit
 	[ "$status" = 0 ] || break
 	sound "$TMP/few.json"
 	[ "$(ask "$TMP/few.json" '.losses.attach_failed // 0')" != 0 ] || continue
@@ -30,4 +35,8 @@ grep -q "^hint: raise the hard limit\|^allocsnoop: .*open files" "$TMP/err" || {
 	show "$TMP/err"
 	fail "$limit descriptors: nothing says why it can't trace"
 }
+for limit in 68 64; do
+	is_same "status with $limit descriptors" "$(with_limit $limit)" 1
+	one_voice $limit
+done
 release
