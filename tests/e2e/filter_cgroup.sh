@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # --cgroup: processes in the cgroup and below count, others don't; one that is moved in counts from then on,
 # and what becomes of its blocks is seen after it was moved out, too.
+# alone: has probes in every process
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 
@@ -72,7 +73,7 @@ is_same "groups" "$(ask "$TMP/group.json" '[.processes[] | "\(.comm) \(.cgroup) 
 for name in "${id:0:11}" "$GROUP/docker-$id.scope"; do
 	gated "$WORK/follow" leaf 3
 	move "$TARGET" "$GROUP/docker-$id.scope"
-	attach "$TMP/container.json" --cgroup "$name"
+	attach "$TMP/container.json" --max-overhead none --cgroup "$name"
 	release
 	finish "$TARGET"
 	stop_snoop "$TMP/container.json"

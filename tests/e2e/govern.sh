@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # --max-overhead: a light program is counted exactly, a steady one estimated from windows, and a storm goes on nearly
 # as fast as alone, with numbers that say they are lower bounds.
+# alone: measures how fast a process runs
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 

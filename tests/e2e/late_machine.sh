@@ -3,6 +3,7 @@
 # The whole machine is traced, and what comes later is found: a library that a running program loads, containers
 # with a libc of their own (on a file system of their own, and on an overlay), a file that was replaced, one in
 # memory only. When they are gone, so are their probes, and nothing keeps their file systems busy; their names stay.
+# alone: traces every process
 . "$(dirname "$0")/../harness/lib.sh"
 need_root
 need unshare chroot mount umount bpftool
@@ -87,7 +88,7 @@ mount_at "$TMP/lib" -t tmpfs none
 
 gated "$WORK/late_calls" "$MADE/private_alloc.so" 400
 caller=$TARGET calls=$TARGET_OUT gate=$GATE
-attach "$OUT" -v
+attach "$OUT" -v --max-overhead none
 
 release "$gate"
 finish "$caller"

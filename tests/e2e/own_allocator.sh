@@ -78,7 +78,7 @@ is_same "live blocks of pools without frees" "$(total "$TMP/pid.json" live)" "0 
 # The whole machine, sampled: only the program has such functions, and the estimate is near.
 probes own_pool
 gated "$WORK/own_pool"
-attach "$TMP/all.json" --sample-rate 1/2 "${PROBES[@]}"
+attach "$TMP/all.json" --max-overhead none --sample-rate 1/2 "${PROBES[@]}"
 release
 finish "$TARGET"
 stop_snoop "$TMP/all.json"
