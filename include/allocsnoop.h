@@ -153,6 +153,9 @@ struct allocsnoop_opts {
  */
 ALLOCSNOOP_API int allocsnoop__check_probe(const char *spec);
 
+/* Is this a value of `comm`? 0, or -EINVAL with the reason in allocsnoop__error(). */
+ALLOCSNOOP_API int allocsnoop__check_comm(const char *comm);
+
 /* The i-th preset's name and one line about it; NULL past the last. */
 ALLOCSNOOP_API const char *allocsnoop__preset_name(size_t i);
 ALLOCSNOOP_API const char *allocsnoop__preset_help(size_t i);
@@ -291,7 +294,8 @@ struct allocsnoop_sample {
 	uint64_t old_count;   /* of live: at least as old as the session's old_ns */
 	uint64_t old_bytes;
 	const struct allocsnoop_lifetimes *lifetimes; /* NULL unless mode is live */
-	bool collected; /* a garbage collector's blocks: no frees to be seen, never live */
+	bool collected; /* of a garbage collector, or of a pool whose probes name no free: there
+			 * are no frees to be seen, and nothing is called live */
 	bool at_least;	/* lower bounds: with max_overhead, where hits took so much of the time that
 			   they can't be scaled */
 };

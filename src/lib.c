@@ -20,6 +20,7 @@
 #include "target/list.h"
 #include "target/probe.h"
 #include "target/site.h"
+#include "trace/globs.h"
 #include "trace/session.h"
 
 struct allocsnoop {
@@ -149,6 +150,13 @@ int allocsnoop__check_probe(const char *spec)
 
 	probe_set__free(&set);
 	return err;
+}
+
+int allocsnoop__check_comm(const char *comm)
+{
+	struct as_globs globs;
+
+	return globs__read(comm, &globs);
 }
 
 const char *allocsnoop__preset_name(size_t i)

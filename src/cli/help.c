@@ -97,6 +97,9 @@ void help__print(bool all)
 	}
 	printf("\nSizes take K M G (1024), durations ms s m h; a bare number means bytes, "
 	       "seconds.\n"
+	       "With no target --max-overhead is 5 (with --live: none): what would cost more "
+	       "is\n"
+	       "estimated from short windows, and the report says so. `none` counts all.\n"
 	       "Ctrl-C or SIGTERM ends with the report, SIGUSR1 gives one now and goes on.\n"
 	       "Exit status: 0 done, 1 failed, 2 usage; with COMMAND its own (128+N by signal).\n");
 }

@@ -312,19 +312,25 @@ static int read_pids(const struct opt_row *row, const char *text, void *into)
 	return any ? 0 : value__bad(row, text, "no process id in it");
 }
 
+/* What the library said, behind `before`. */
+static int library__refuses(const char *before)
+{
+	CLEANUP(free__p) char *why = strdup(allocsnoop__error());
+	CLEANUP(free__p) char *hint = strdup(allocsnoop__hint());
+
+	err__fail(-EINVAL, "%s%s", before, why ? why : "");
+	if (hint && *hint)
+		err__hint("%s", hint);
+	return -EINVAL;
+}
+
 static int read_probe(const struct opt_row *row, const char *text, void *into)
 {
 	struct cli_opts *o = into;
-	CLEANUP(free__p) char *why = NULL, *hint = NULL;
 
-	if (allocsnoop__check_probe(text)) {
-		why = strdup(allocsnoop__error());
-		hint = strdup(allocsnoop__hint());
-		err__fail(-EINVAL, "--%s", why ? why : row->name); /* it begins with "probe" */
-		if (hint && *hint)
-			err__hint("%s", hint);
-		return -EINVAL;
-	}
+	(void)row;
+	if (allocsnoop__check_probe(text))
+		return library__refuses("--"); /* its words begin with "probe" */
 	if (vec__push(&o->probes, text))
 		return err__fail(-ENOMEM, "out of memory");
 	return 0;
@@ -525,7 +531,15 @@ static int live__check(struct cli_opts *o)
 		return err__fail(-EINVAL, "--max-live: needs --live");
 	if (!o->live && o->max_rows)
 		return err__fail(-EINVAL, "--max-rows: needs --live");
+	if (o->max_rows && o->events & ~ALLOCSNOOP_TRACE_MALLOC)
+		return err__fail(-EINVAL, "--max-rows: not together with --event mmap and brk, "
+					  "whose rows --max-memory bounds");
 	return value__check(o);
+}
+
+static int comm__check(const char *comm)
+{
+	return allocsnoop__check_comm(comm) ? library__refuses("--comm: ") : 0;
 }
 
 /* Filters are for what isn't named otherwise. */
@@ -541,7 +555,7 @@ static int filter__check(const struct cli_opts *o)
 		return err__fail(-EINVAL, "--%s: not together with --pid", given);
 	if (o->cgroup && o->words)
 		return err__fail(-EINVAL, "--cgroup: not together with a COMMAND");
-	return 0;
+	return o->comm ? comm__check(o->comm) : 0;
 }
 
 /* Whoever named no target can't know whom it slows. */
@@ -620,6 +634,9 @@ static int list__check(const struct parser *p)
 		return err;
 	if (p->o->words && p->o->pids.cnt)
 		return err__fail(-EINVAL, "list: a FILE or --pid, not both");
+	if (p->o->events & ~ALLOCSNOOP_TRACE_MALLOC)
+		return err__fail(-EINVAL, "list: --event mmap, brk and fault place no probes: "
+					  "there is nothing to list");
 	return 0;
 }
 

@@ -42,7 +42,8 @@ static const struct choice keys[] = {
 /* clang-format off */
 const struct opt_row opt_rows[] = {
 	{ .help = "What is traced" },
-	{ 'p', "pid", "LIST", "these processes: 12,345", OPT_PIDS, .verbs = VERB_ALL },
+	{ 'p', "pid", "LIST", "these processes: 12,345", OPT_PIDS,
+	  .verbs = VERB_RECORD | VERB_LIST },
 	{ 0, "follow", NULL, "with -p: and the children they fork later", OPT_SET, INTO(follow),
 	  .number = 1 },
 	{ 0, "cgroup", "PATH", "only processes in this cgroup, container or service", OPT_TEXT,
@@ -71,8 +72,8 @@ const struct opt_row opt_rows[] = {
 	  INTO(sample_rate) },
 	{ 0, "sample-bytes", "SIZE", "keep one per SIZE bytes on average: 512K", OPT_SIZE,
 	  INTO(sample_bytes) },
-	{ 0, "max-overhead", "PCT", "what targets may lose: 5 (default without a target), none", OPT_PERCENT,
-	  INTO(max_overhead) },
+	{ 0, "max-overhead", "PCT", "CPU time that targets may lose: 5 (percent), none",
+	  OPT_PERCENT, INTO(max_overhead) },
 	{ 0, "max-depth", "N", "frames a stack may have (512, at most 1000)", OPT_COUNT,
 	  INTO(max_depth), .most = 1000, .expert = true },
 	{ 0, "max-table-memory", "SIZE", "of unwind rows in the kernel (256M)", OPT_SIZE,
@@ -103,9 +104,9 @@ const struct opt_row opt_rows[] = {
 
 	{ .help = "Other" },
 	{ 'q', "quiet", NULL, "errors only", OPT_SET, INTO(verbosity), .number = -1,
-	  .verbs = VERB_ALL },
+	  .verbs = VERB_RECORD | VERB_LIST },
 	{ 'v', "verbose", NULL, "every file and probe place", OPT_SET, INTO(verbosity), .number = 1,
-	  .verbs = VERB_ALL },
+	  .verbs = VERB_RECORD | VERB_LIST },
 	{ 'h', "help", NULL, "this text", OPT_SET, INTO(help), .number = HELP_EVERYDAY,
 	  .verbs = VERB_ALL },
 	{ 0, "help-all", NULL, "this text with the options for experts", OPT_SET, INTO(help),

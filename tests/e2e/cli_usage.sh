@@ -98,6 +98,12 @@ usage "--top: means nothing to --format json" '' -t 5 -f json
 usage "--duration: means nothing to 'list'" '' list -d 5
 usage "list: a FILE or --pid, not both" '' list -p 1 /bin/true
 usage "list: one FILE, not 'b' too" '' list a b
+usage "list: --event mmap, brk and fault place no probes" '' list -e mmap
+usage "--pid: means nothing to 'doctor'" '' doctor -p 1
+usage "--quiet: means nothing to 'doctor'" '' doctor -q
+usage "--max-rows: not together with --event mmap" '' -l -e mmap --max-rows 5
+usage "--comm: name '1234567890abcdef': longer than any process name" '15 bytes' --comm 1234567890abcdef
+usage "--comm: name 'a,,b': an empty pattern" '' --comm a,,b
 usage "--duration: means nothing to 'doctor'" '' doctor -d 5
 usage "doctor: takes options only, not 'x'" '' doctor x
 usage "--format folded: 'doctor' has no such format" 'text or json' doctor -f folded
