@@ -95,7 +95,7 @@ static void age_cell(const struct table *t, const struct allocsnoop_sample *s, s
 {
 	(void)t;
 	if (s->collected)
-		str__add(cell, "GC-managed");
+		str__add(cell, "unfollowed");
 	else if (s->live_count)
 		look__ns(cell, s->live_mean_ns);
 	else

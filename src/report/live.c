@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the text report says when frees were followed. The one idea: every allocated block is in
- * exactly one line of the header (live, younger, freed, at exit, untracked, GC-managed), so that
+ * exactly one line of the header (live, younger, freed, at exit, untracked, unfollowed), so that
  * nobody takes for a leak what is none; the sections after the table look at the same rows from
  * other sides.
  */
@@ -85,7 +85,8 @@ static void add_temporary(struct str *s, const struct allocsnoop_info *info)
 	str__add(s, " of all: freed before the thread's next one\n");
 }
 
-/* Rows of garbage collectors: their blocks are the untracked ones that no loss explains. */
+/* Rows of garbage collectors and of pools without a free: their blocks are the untracked ones that
+ * no loss explains. */
 static struct allocsnoop_sample collected_sum(const struct allocsnoop_profile *p)
 {
 	struct allocsnoop_sample sum = { 0 };
@@ -107,10 +108,10 @@ static void add_untracked(struct str *s, const struct allocsnoop_profile *p)
 		   ": live or freed, see the losses");
 	if (!gc.alloc_count)
 		return;
-	str__addf(s, TEXT_LABEL "its frees can't be seen (%" PRIu64 " blocks, ", "GC-managed",
-		  gc.alloc_count);
+	str__addf(s, TEXT_LABEL, "unfollowed");
 	look__bytes(s, gc.alloc_bytes);
-	str__add(s, " allocated)\n");
+	str__addf(s, " in %" PRIu64 " blocks of collectors or pools: no frees can be seen\n",
+		  gc.alloc_count);
 }
 
 static void add_unknown(struct str *s, const struct allocsnoop_info *info)

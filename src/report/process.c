@@ -113,10 +113,20 @@ static void bytes_cell(const struct process_table *t, const struct allocsnoop_pr
 	str__addf(cell, "%" PRIu64, proc->alloc_bytes);
 }
 
+/* Of a lower bound there is no interval. */
+static bool at_least_cell(const struct allocsnoop_process *proc, struct str *cell)
+{
+	if (proc->at_least)
+		str__add(cell, "at least");
+	return proc->at_least;
+}
+
 static void bytes_interval_cell(const struct process_table *t,
 				const struct allocsnoop_process *proc, struct str *cell)
 {
 	(void)t;
+	if (at_least_cell(proc, cell))
+		return;
 	look__interval(cell, proc->alloc_bytes_se, proc->sampled_count, true);
 }
 
@@ -131,6 +141,8 @@ static void count_interval_cell(const struct process_table *t,
 				const struct allocsnoop_process *proc, struct str *cell)
 {
 	(void)t;
+	if (at_least_cell(proc, cell))
+		return;
 	look__interval(cell, proc->alloc_count_se, proc->sampled_count, false);
 }
 

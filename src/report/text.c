@@ -88,7 +88,8 @@ static void add_coverage(struct str *s, const struct allocsnoop_info *info)
 	if (info->windows)
 		str__addf(s, ", in %" PRIu64 " windows of %s", info->windows,
 			  units__format_ns((u64)info->window_ns, buf));
-	str__addf(s, "; cost %.2g %% of a budget of %g %%\n", info->cost_pct, info->budget_pct);
+	str__addf(s, "; cost %.2g %% of a budget of %g %% (--max-overhead)\n", info->cost_pct,
+		  info->budget_pct);
 	if (info->at_least)
 		str__addf(s, TEXT_LABEL "%s\n", "",
 			  info->windows ? "lower bounds where probes took most of the time or no "

@@ -176,6 +176,12 @@ static void test_crowd(void)
 	p = crowd_profile(false);
 	check_report(p, "text", ALLOCSNOOP_BY_FUNCTION, "crowd_sampled.txt");
 	check_report(p, "json", ALLOCSNOOP_BY_FUNCTION, "crowd_sampled.json");
+	for (size_t i = 0; i < p->processes.cnt; i++)
+		p->processes.v[i].at_least = true;
+	r = write_report(p, "text", ALLOCSNOOP_BY_FUNCTION, ALLOCSNOOP_ALLOC_BYTES, 0);
+	rows = strstr(r.text, "processes by allocated bytes");
+	CHECK(rows && strstr(rows, "at least") && !strstr(rows, "±"));
+	free(r.text);
 	profile__free(p);
 }
 
