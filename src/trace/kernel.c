@@ -503,8 +503,10 @@ int kernel__watch_maps(struct kernel *k)
 	s->links.allocsnoop_map = link; /* destroyed with the skeleton */
 	if (err) {
 		err__fail(err, "cannot watch for new mappings: %s", strerror(-err));
-		err__hint("a kernel with CONFIG_KPROBES=y or CONFIG_FTRACE_SYSCALLS=y is needed, "
-			  "and tracefs mounted");
+		err__hint(err == -EMFILE ? "raise the hard limit, ulimit -Hn"
+					 : "a kernel with CONFIG_KPROBES=y or "
+					   "CONFIG_FTRACE_SYSCALLS=y is needed, and tracefs "
+					   "mounted");
 	}
 	return err;
 }

@@ -72,6 +72,13 @@ int main(void)
 	     ".SH DESCRIPTION\n"
 	     "Counts the allocations of every process, of the given ones, or of COMMAND and its\n"
 	     "children, and reports them by call stack. The programs need no preparation.\n"
+	     ".PP\n"
+	     "Without \\fB\\-p\\fR and \\fICOMMAND\\fR the processes lose at most 5 percent of "
+	     "their "
+	     "CPU time\n"
+	     "(\\fB\\-\\-max\\-overhead\\fR): all is counted as long as that is enough, else short "
+	     "windows, and\n"
+	     "the report has estimates. With \\fB\\-\\-live\\fR there is no budget.\n"
 	     ".SH COMMANDS");
 	put_verbs();
 	puts(".SH OPTIONS\n"
@@ -88,9 +95,14 @@ int main(void)
 	     ".SH EXIT STATUS\n"
 	     "0 done, 1 failed, 2 usage; with COMMAND its own status, 128+N when signal N ended "
 	     "it.\n"
+	     "\\fBdoctor\\fR: 0 when processes can be traced here.\n"
 	     ".SH EXAMPLES\n.nf\n"
 	     "allocsnoop \\-\\- sqlite3 test.db 'select count(*) from t'\n"
 	     "allocsnoop \\-p 1234 \\-d 10s \\-o out.folded\n"
+	     "allocsnoop \\-d 10s\n"
+	     "allocsnoop \\-\\-live \\-p 1234 \\-i 10s\n"
+	     "allocsnoop \\-e fault \\-p 1234 \\-d 30s\n"
+	     "allocsnoop \\-\\-probe preset:postgres \\-p 1234 \\-d 5s\n"
 	     "allocsnoop list \\-p 1234\n.fi");
 	return ferror(stdout) ? 1 : 0;
 }
