@@ -107,6 +107,8 @@ static int opts__check(const struct allocsnoop_opts *o)
 		return err__fail(-EINVAL, "the command is empty");
 	if (!(o->max_overhead >= 0 && o->max_overhead <= 100))
 		return err__fail(-EINVAL, "max overhead %g: must lie in (0, 100]", o->max_overhead);
+	if (o->max_overhead && o->trace && !(o->trace & ALLOCSNOOP_TRACE_MALLOC) && !o->probe_cnt)
+		return err__fail(-EINVAL, "a budget is for probes, and growth alone places none");
 	if (o->live && o->max_overhead)
 		return err__fail(-EINVAL, "a budget can't be kept with live: a block whose free "
 					  "falls between two windows would seem to leak");
