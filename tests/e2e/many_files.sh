@@ -58,7 +58,7 @@ kill -STOP "$SNOOP_PID"
 kill -CONT "$SNOOP_PID"
 until_true 20 grep -q "file '$FILES/late'" "$TMP/all.json.err" || fail "the program is not found where it was"
 
-cnt=100
+cnt=$(often 50 100)
 for ((i = 0; i < cnt; i++)); do
 	cp "$WORK/blink" "$FILES/blink$((i % 20))"
 	"$FILES/blink$((i % 20))"
