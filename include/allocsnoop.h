@@ -139,6 +139,9 @@ struct allocsnoop_opts {
 			      * windows and the numbers are estimates (info.exact is false).
 			      * Excludes live. -ENOTSUP where the kernel can't (before 6.9) */
 	bool overhead_if_possible; /* ... then there is a warning and no budget instead */
+	bool lines;   /* frames have source lines, and frames of inlined functions, where files have
+		       * debugging information */
+	bool threads; /* threads are told apart: rows have tid and thread */
 };
 
 /*
@@ -215,6 +218,9 @@ struct allocsnoop_frame {
 	const char *file; /* source file, NULL unknown */
 	uint32_t line;	  /* 0 unknown */
 	bool inlined;
+	const char
+		*mangled; /* as the symbol table has it; NULL where that is `function` or nothing */
+	const char *build_id; /* of the module, hex digits; NULL unknown */
 };
 
 enum allocsnoop_end {				/* how the stack's walk ended */
@@ -298,6 +304,19 @@ struct allocsnoop_sample {
 			 * are no frees to be seen, and nothing is called live */
 	bool at_least;	/* lower bounds: with max_overhead, where hits took so much of the time that
 			   they can't be scaled */
+	uint32_t tid;	/* of the thread; 0 unless threads were told apart */
+	const char *thread; /* its name; NULL likewise */
+
+	/* Of a difference: the same row in the profile before. Variances are sums of both. */
+	uint64_t base_alloc_count, base_alloc_bytes;
+	uint64_t base_live_count, base_live_bytes;
+};
+
+/* Sums at one moment of the recording, since its start. */
+struct allocsnoop_point {
+	uint64_t time_ns; /* since the start */
+	uint64_t alloc_count, alloc_bytes;
+	uint64_t live_count, live_bytes; /* 0 unless mode is live */
 };
 
 struct allocsnoop_process {
@@ -376,6 +395,13 @@ struct allocsnoop_info {
 	uint64_t windows;  /* in which it was, where it wasn't all the time */
 	double window_ns;  /* mean length */
 	bool at_least;	   /* totals are lower bounds */
+
+	uint64_t started_ns; /* when the recording began, since 1970; 0 unknown */
+	bool diff;	     /* made by allocsnoop_profile__diff(): rows have base_*, and these are
+			      * their sums */
+	uint64_t base_alloc_count, base_alloc_bytes;
+	uint64_t base_live_count, base_live_bytes;
+	const char *base_target; /* target of the profile before; NULL unless diff */
 };
 
 ALLOCSNOOP_API const struct allocsnoop_info *
@@ -390,7 +416,32 @@ allocsnoop_profile__process(const struct allocsnoop_profile *profile, size_t i);
 ALLOCSNOOP_API size_t allocsnoop_profile__loss_cnt(const struct allocsnoop_profile *profile);
 ALLOCSNOOP_API const struct allocsnoop_loss *
 allocsnoop_profile__loss(const struct allocsnoop_profile *profile, size_t i);
+/* The recording's course: a point for each profile that was taken of it, in order of time. */
+ALLOCSNOOP_API size_t allocsnoop_profile__point_cnt(const struct allocsnoop_profile *profile);
+ALLOCSNOOP_API const struct allocsnoop_point *
+allocsnoop_profile__point(const struct allocsnoop_profile *profile, size_t i);
 ALLOCSNOOP_API void allocsnoop_profile__free(struct allocsnoop_profile *profile);
+
+/* ---- saved profiles ---- */
+
+/*
+ * Reads a heap profile in pprof's format, with gzip or without: one that "pprof" wrote comes back
+ * as it was; of others' (Go's, converted ones) what they hold. Nothing of the stream is trusted.
+ * -EINVAL: not such a profile (allocsnoop__error() says what is wrong), -ENOMEM, or the stream's
+ * error.
+ */
+ALLOCSNOOP_API int allocsnoop_profile__read(FILE *in, struct allocsnoop_profile **profile);
+
+/* What changed: a profile whose rows have the numbers of `later`, and those of `before` in base_*.
+ * Neither is needed afterwards. -EINVAL: profiles that can't be compared; -ENOMEM. */
+ALLOCSNOOP_API int allocsnoop_profile__diff(const struct allocsnoop_profile *before,
+					    const struct allocsnoop_profile *later,
+					    struct allocsnoop_profile **diff);
+
+/* The sum of profiles, of many machines perhaps: counts, bytes, variances and losses add up, as do
+ * rows with equal stacks and labels. -EINVAL: none, or some that don't belong together; -ENOMEM. */
+ALLOCSNOOP_API int allocsnoop_profile__merge(const struct allocsnoop_profile *const *profiles,
+					     size_t cnt, struct allocsnoop_profile **sum);
 
 /* ---- reports ---- */
 
@@ -409,15 +460,28 @@ enum allocsnoop_by {
 	ALLOCSNOOP_BY_FUNCTION = 1, /* the function that called the allocator */
 	ALLOCSNOOP_BY_FILE = 2,	    /* that function's module */
 	ALLOCSNOOP_BY_PROCESS = 3,
-	ALLOCSNOOP_BY_SIZE = 4, /* the size classes */
+	ALLOCSNOOP_BY_SIZE = 4,	  /* the size classes */
+	ALLOCSNOOP_BY_THREAD = 5, /* where threads were told apart */
+	ALLOCSNOOP_BY_TYPE = 6,	  /* where types are known */
 };
 
 struct allocsnoop_report_opts {
 	size_t sz;
-	const char *format; /* "text" (NULL), "folded", "json" */
+	const char *format; /* "text" (NULL), "folded", "json", ...: allocsnoop__format_name() */
 	enum allocsnoop_value value;
 	enum allocsnoop_by by;
 	uint32_t top; /* rows in text; 0: 20 */
+
+	/* Extended regular expressions (regex(7)) that are searched in the names of frames'
+	 * functions and modules; NULL: none. */
+	const char *focus;  /* only stacks with a matching frame */
+	const char *ignore; /* only stacks without one */
+	const char *hide;   /* stacks without their matching frames */
+	bool lines;	    /* source lines and inlined frames, where the profile has them */
+	bool no_inlines;    /* with lines: not the inlined frames */
+	bool tree;	    /* text: callers below what they call, as one tree */
+	bool colour;	    /* text: escape sequences for a terminal */
+	uint32_t width;	    /* text: columns of the terminal; 0: none, whole lines */
 };
 
 /* Writes a report; the stream isn't closed. -EINVAL unknown format, or the stream's error. */

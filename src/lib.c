@@ -212,9 +212,34 @@ const struct allocsnoop_loss *allocsnoop_profile__loss(const struct allocsnoop_p
 	return i < p->losses.cnt ? &p->losses.v[i] : NULL;
 }
 
+size_t allocsnoop_profile__point_cnt(const struct allocsnoop_profile *p)
+{
+	return p->points.cnt;
+}
+
+const struct allocsnoop_point *allocsnoop_profile__point(const struct allocsnoop_profile *p,
+							 size_t i)
+{
+	return i < p->points.cnt ? &p->points.v[i] : NULL;
+}
+
 void allocsnoop_profile__free(struct allocsnoop_profile *p)
 {
 	profile__free(p);
+}
+
+/* The rows that the writer gets; NULL: the profile's own. */
+static int report__view(const struct allocsnoop_profile *p, const struct writer *w,
+			const struct allocsnoop_report_opts *opts, struct allocsnoop_profile **view)
+{
+	*view = NULL;
+	if (w->whole)
+		return 0;
+	*view = profile__group(p, opts->by);
+	if (!*view)
+		return err__fail(-ENOMEM, "out of memory for the report");
+	profile__sort(*view, opts->value);
+	return 0;
 }
 
 int allocsnoop_profile__write(const struct allocsnoop_profile *p,
@@ -230,12 +255,11 @@ int allocsnoop_profile__write(const struct allocsnoop_profile *p,
 	w = writer__find(opts.format ? opts.format : "text");
 	if (!w)
 		return err__fail(-EINVAL, "format '%s': unknown", opts.format);
-	view = profile__group(p, opts.by);
-	if (!view)
-		return err__fail(-ENOMEM, "out of memory for the report");
-	profile__sort(view, opts.value);
+	err = report__view(p, w, &opts, &view);
+	if (err)
+		return err;
 	errno = 0;
-	err = w->write(view, &opts, out);
+	err = w->write(view ? view : p, &opts, out);
 	if (!err && (fflush(out) || ferror(out)))
 		err = errno ? -errno : -EIO;
 	profile__free(view);

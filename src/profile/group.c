@@ -20,7 +20,10 @@ struct group_key {
 	u64 stack; /* of its names; not the id, which tells two calls in one function apart */
 	u64 size_low;
 	u64 size_high;
+	const char *thread;
+	const char *type;
 	u32 pid;
+	u32 tid;
 	bool collected;
 	u32 end;     /* only when the view asks for a caller and there is none */
 	size_t next; /* row + 1 with the same hash, 0 for none; not part of the key */
@@ -122,7 +125,10 @@ static const struct allocsnoop_frame *frame__copy(struct group *g, const struct 
 	copy->function = arena__intern(a, f->function);
 	copy->module = arena__intern(a, f->module);
 	copy->file = f->file ? arena__intern(a, f->file) : NULL;
-	if (!copy->function || !copy->module || (f->file && !copy->file))
+	copy->mangled = f->mangled ? arena__intern(a, f->mangled) : NULL;
+	copy->build_id = f->build_id ? arena__intern(a, f->build_id) : NULL;
+	if (!copy->function || !copy->module || (f->file && !copy->file) ||
+	    (f->mangled && !copy->mangled) || (f->build_id && !copy->build_id))
 		return NULL;
 	return copy;
 }
@@ -221,6 +227,20 @@ static int process_key(struct group *g, const struct allocsnoop_sample *s, struc
 {
 	key->pid = s->pid;
 	return stack_key(g, s, key);
+}
+
+static int thread_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
+{
+	key->tid = s->tid;
+	key->thread = s->thread ? s->thread : "";
+	return process_key(g, s, key);
+}
+
+static int type_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
+{
+	(void)g;
+	key->type = s->type ? s->type : "";
+	return 0;
 }
 
 static int pid_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
@@ -334,6 +354,8 @@ static const struct view views[] = {
 	[ALLOCSNOOP_BY_FILE] = { file_key, file_frames, false },
 	[ALLOCSNOOP_BY_PROCESS] = { process_key, all_frames, true },
 	[ALLOCSNOOP_BY_SIZE] = { size_key, no_frames, false },
+	[ALLOCSNOOP_BY_THREAD] = { thread_key, all_frames, true },
+	[ALLOCSNOOP_BY_TYPE] = { type_key, no_frames, false },
 };
 static const struct view view_pids = { pid_key, no_frames, false };
 
@@ -354,19 +376,23 @@ static u64 key__hash(const struct group_key *k)
 	h = hash_str(h, k->allocator);
 	h = hash_str(h, k->function);
 	h = hash_str(h, k->module);
+	h = hash_str(h, k->thread);
+	h = hash_str(h, k->type);
 	h = map__mix(h, k->stack);
 	h = map__mix(h, k->size_low);
 	h = map__mix(h, k->size_high);
-	h = map__mix(h, k->collected);
+	h = map__mix(h, (u64)k->tid << 1 | k->collected);
 	return map__mix(h, (u64)k->end << 32 | k->pid);
 }
 
 static bool key__equal(const struct group_key *a, const struct group_key *b)
 {
 	return a->stack == b->stack && a->size_low == b->size_low && a->size_high == b->size_high &&
-	       a->pid == b->pid && a->collected == b->collected && a->end == b->end &&
-	       !strcmp(a->comm, b->comm) && !strcmp(a->allocator, b->allocator) &&
-	       !strcmp(a->function, b->function) && !strcmp(a->module, b->module);
+	       a->pid == b->pid && a->tid == b->tid && a->collected == b->collected &&
+	       a->end == b->end && !strcmp(a->comm, b->comm) &&
+	       !strcmp(a->allocator, b->allocator) && !strcmp(a->function, b->function) &&
+	       !strcmp(a->module, b->module) && !strcmp(a->thread, b->thread) &&
+	       !strcmp(a->type, b->type);
 }
 
 /* ---- sums ---- */
@@ -406,6 +432,10 @@ static void sample__merge(struct allocsnoop_sample *to, const struct allocsnoop_
 		to->allocator = "";
 	if (to->type && (!s->type || strcmp(to->type, s->type)))
 		to->type = NULL;
+	if (to->tid != s->tid)
+		to->tid = 0;
+	if (to->thread && (!s->thread || strcmp(to->thread, s->thread)))
+		to->thread = NULL;
 	if (to->stack_id != s->stack_id)
 		to->stack_id = 0;
 	to->size_low = MIN(to->size_low, s->size_low);
@@ -456,7 +486,7 @@ static int group__new_row(struct group *g, const struct view *view,
 
 static int group__add(struct group *g, const struct view *view, const struct allocsnoop_sample *s)
 {
-	struct group_key key = { .comm = "", .allocator = "", .function = "", .module = "" };
+	struct group_key key = { "", "", "", "", .thread = "", .type = "" };
 	u64 hash, last = 0;
 	int err;
 
@@ -488,8 +518,12 @@ static int profile__copy_rest(struct allocsnoop_profile *to, const struct allocs
 	to->info = p->info;
 	to->info.mode = arena__intern(&to->arena, p->info.mode ? p->info.mode : "");
 	to->info.target = arena__intern(&to->arena, p->info.target ? p->info.target : "");
-	if (!to->info.mode || !to->info.target)
+	if (p->info.base_target)
+		to->info.base_target = arena__intern(&to->arena, p->info.base_target);
+	if (!to->info.mode || !to->info.target || (p->info.base_target && !to->info.base_target))
 		return -ENOMEM;
+	for (size_t i = 0; !err && i < p->points.cnt; i++)
+		err = vec__push(&to->points, p->points.v[i]);
 	for (size_t i = 0; !err && i < p->processes.cnt; i++)
 		err = profile__add_process(to, &p->processes.v[i]);
 	for (size_t i = 0; !err && i < p->losses.cnt; i++) {

@@ -70,6 +70,7 @@ void profile__free(struct allocsnoop_profile *p)
 	vec__free(&p->samples);
 	vec__free(&p->processes);
 	vec__free(&p->losses);
+	vec__free(&p->points);
 	arena__free(&p->arena);
 	free(p);
 }
@@ -81,7 +82,8 @@ int profile__add_sample(struct allocsnoop_profile *p, const struct allocsnoop_sa
 	copy.comm = arena__intern(&p->arena, s->comm ? s->comm : "");
 	copy.allocator = arena__intern(&p->arena, s->allocator ? s->allocator : "");
 	copy.type = s->type ? arena__intern(&p->arena, s->type) : NULL;
-	if (!copy.comm || !copy.allocator || (s->type && !copy.type))
+	copy.thread = s->thread ? arena__intern(&p->arena, s->thread) : NULL;
+	if (!copy.comm || !copy.allocator || (s->type && !copy.type) || (s->thread && !copy.thread))
 		return -ENOMEM;
 	return vec__push(&p->samples, copy);
 }

@@ -19,6 +19,7 @@ struct allocsnoop_profile {
 	VEC(struct allocsnoop_sample) samples;
 	VEC(struct allocsnoop_process) processes;
 	VEC(struct allocsnoop_loss) losses;
+	VEC(struct allocsnoop_point) points;
 };
 
 struct allocsnoop_profile *profile__new(void); /* NULL: out of memory */
@@ -40,15 +41,16 @@ void profile__finish(struct allocsnoop_profile *p);
 /*
  * Group: a new profile whose samples are sums over the rows that share the key of `by`. BY_STACK
  * merges equal (comm, allocator, names of the frames); BY_PROCESS the same with the pid, so
- * the pid stays; BY_FUNCTION keeps frames 0 and 1 (the caller of the allocator, operator new and
- * the like skipped); BY_FILE the module of that frame; BY_SIZE the size class. The result shares
- * nothing with p. NULL: out of memory.
+ * the pid stays, BY_THREAD with pid and tid; BY_TYPE the type; BY_FUNCTION keeps frames 0 and 1
+ * (the caller of the allocator, operator new and the like skipped); BY_FILE the module of that
+ * frame; BY_SIZE the size class. The result shares nothing with p. NULL: out of memory.
  *
  * What differs among the rows of a sum is neutral in it: pid 0, comm and allocator "", type NULL,
  * stack_id 0; size_low and size_high span all rows. Rows of garbage collectors are never summed
  * with others. A BY_FUNCTION frame has neither offset nor
- * line. A BY_FILE row has one frame, whose function and module are the file's path; a BY_SIZE row
- * none. A row whose caller is unknown keeps its `end` and has only the allocator's frame, or none.
+ * line. A BY_FILE row has one frame, whose function and module are the file's path; a BY_SIZE
+ * or BY_TYPE row none. A row whose caller is unknown keeps its `end` and has only the allocator's
+ * frame, or none.
  */
 struct allocsnoop_profile *profile__group(const struct allocsnoop_profile *p,
 					  enum allocsnoop_by by);

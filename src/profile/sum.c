@@ -67,6 +67,10 @@ void sample__add(struct allocsnoop_sample *to, const struct allocsnoop_sample *s
 	to->alloc_bytes_var += s->alloc_bytes_var;
 	add(&to->sampled_count, s->sampled_count);
 	to->at_least |= s->at_least;
+	add(&to->base_alloc_count, s->base_alloc_count);
+	add(&to->base_alloc_bytes, s->base_alloc_bytes);
+	add(&to->base_live_count, s->base_live_count);
+	add(&to->base_live_bytes, s->base_live_bytes);
 	add_live(to, s);
 }
 
@@ -108,4 +112,8 @@ void profile__finish(struct allocsnoop_profile *p)
 	info->temporary_count = all.temporary_count;
 	info->grown_count = all.grown_count;
 	info->grown_bytes = all.grown_bytes;
+	info->base_alloc_count = all.base_alloc_count;
+	info->base_alloc_bytes = all.base_alloc_bytes;
+	info->base_live_count = all.base_live_count;
+	info->base_live_bytes = all.base_live_bytes;
 }

@@ -6,7 +6,14 @@
 #include "base/err.h"
 #include "report/writer.h"
 
-const struct writer *const writers[] = { &writer_text, &writer_folded, &writer_json, NULL };
+/* clang-format off */
+const struct writer *const writers[] = {
+	&writer_text,
+	&writer_folded,
+	&writer_json,
+	NULL,
+};
+/* clang-format on */
 
 const struct writer *writer__find(const char *name)
 {

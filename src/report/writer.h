@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One report format: a function from a finished, grouped, sorted profile to a stream. */
+/* One report format: a function from a finished profile (grouped and sorted unless it wants it
+ * whole) to a stream. */
 #ifndef REPORT_WRITER_H
 #define REPORT_WRITER_H
 
@@ -11,6 +12,7 @@ struct writer {
 	const char *name;
 	const char *help;
 	const char *extension; /* of -o files, without the dot: "folded", "json", "txt" */
+	bool whole;	       /* gets every row as it was recorded, neither grouped nor sorted */
 	/* 0 or -errno (the caller checks ferror too). Doesn't filter, sort or symbolize. */
 	int (*write)(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		     FILE *out);
