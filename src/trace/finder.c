@@ -84,12 +84,16 @@ static void fresh__make(struct session *s, bool asked, traced_files *files)
 	vec__free(&fresh);
 }
 
-/* Called with the session's lock held. */
+/* Called with the session's lock held. A file that the kernel's tables have no room for gets no
+ * probes. */
 static int file__take_in(struct session *s, struct traced_file *f, bool tables)
 {
+	size_t place_cnt = f->places.cnt;
 	u64 number = f->number;
 	int err = files__register(&s->files, &s->kernel, f);
 
+	if (err)
+		s->losses[LOSS_ATTACH_FAILED] += place_cnt;
 	if (!err && tables)
 		err = files__finish(&s->files, &s->kernel, f);
 	if (err || tables)
