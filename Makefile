@@ -178,7 +178,13 @@ $(BUILD)/tests/workload/%: tests/workload/%.cc
 	$(call say,CXX,$@)
 	$(Q)$(CXX) $(WORK_FLAGS) -o $@ $<
 
-tests: $(UNIT_BIN) $(WORK_BIN)
+# Makes and reads saved profiles; sees more of the library than its API.
+$(BUILD)/tests/tools/profiles: tests/tools/profiles.c $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(call say,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LIB_OBJ) $(LDFLAGS) $(LIBIBERTY) $(LIBS)
+
+tests: $(UNIT_BIN) $(WORK_BIN) $(BUILD)/tests/tools/profiles
 
 check: need-root deps-check
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests

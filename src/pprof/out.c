@@ -193,15 +193,10 @@ void out__mappings(struct out *o, const char *main_path)
 
 /* ---- locations ---- */
 
-static struct out_frame out__frame(struct out *o, const struct allocsnoop_frame *f)
+static struct out_frame frame__describe(struct out *o, const struct allocsnoop_frame *f)
 {
-	struct out_frame frame = {};
-	u64 at;
+	struct out_frame frame = { .function = out__function(o, f), .module = out__module(o, f) };
 
-	if (map__get(&o->by_frame, (uintptr_t)f, &at))
-		return o->frames.v[at];
-	frame.function = out__function(o, f);
-	frame.module = out__module(o, f);
 	frame.apart =
 		frame.module ? f->offset >= 1ull << RANGE_BITS : *f->module || f->build_id != NULL;
 	if (frame.module && !frame.apart && !o->err)
@@ -211,10 +206,24 @@ static struct out_frame out__frame(struct out *o, const struct allocsnoop_frame 
 	if (frame.apart)
 		frame.hash = map__mix(frame.hash, map__mix((u64)out__string(o, f->module),
 							   (u64)out__string(o, f->build_id)));
-	if (vec__push(&o->frames, frame))
-		o->err = -ENOMEM;
-	out__put(o, &o->by_frame, (uintptr_t)f, o->frames.cnt - 1);
 	return frame;
+}
+
+/* Frames are shared by many stacks: what is known of one holds until the next new one. */
+static struct out_frame *out__frame(struct out *o, const struct allocsnoop_frame *f)
+{
+	struct out_frame frame;
+	u64 at;
+
+	if (map__get(&o->by_frame, (uintptr_t)f, &at))
+		return &o->frames.v[at];
+	frame = frame__describe(o, f);
+	if (vec__push(&o->frames, frame)) {
+		o->err = -ENOMEM;
+		return &o->none;
+	}
+	out__put(o, &o->by_frame, (uintptr_t)f, o->frames.cnt - 1);
+	return &o->frames.v[o->frames.cnt - 1];
 }
 
 static bool same_text(const char *a, const char *b)
@@ -245,7 +254,7 @@ static void location__add_lines(struct out *o, Pb__Location *loc,
 	for (size_t i = 0; i < cnt && !o->err; i++) {
 		Pb__Line line = PB__LINE__INIT;
 
-		line.function_id = out__frame(o, frames[i]).function;
+		line.function_id = out__frame(o, frames[i])->function;
 		line.line = frames[i]->line;
 		if (vec__push(&o->lines, line) || vec__push(&o->line_list, NULL))
 			o->err = -ENOMEM;
@@ -260,7 +269,7 @@ static void location__add_lines(struct out *o, Pb__Location *loc,
 static void location__place(struct out *o, Pb__Location *loc, Pb__Place *place,
 			    const struct allocsnoop_frame *f, bool returns)
 {
-	struct out_frame frame = out__frame(o, f);
+	struct out_frame frame = *out__frame(o, f);
 
 	place->returns = returns;
 	loc->address = f->offset - returns;
@@ -276,21 +285,14 @@ static void location__place(struct out *o, Pb__Location *loc, Pb__Place *place,
 	}
 }
 
-static u64 out__location(struct out *o, const struct allocsnoop_frame *const *frames, size_t cnt,
-			 bool leaf)
+static u64 location__new(struct out *o, const struct allocsnoop_frame *const *frames, size_t cnt,
+			 bool returns)
 {
-	bool returns = !leaf && frames[0]->offset;
 	Pb__Profile piece = PB__PROFILE__INIT;
 	Pb__Location loc = PB__LOCATION__INIT, *list = &loc;
 	Pb__Place place = PB__PLACE__INIT;
-	u64 key = returns;
 
-	for (size_t i = 0; i < cnt; i++)
-		key = map__mix(key, out__frame(o, frames[i]).hash);
-	if (map__get(&o->locations, key, &loc.id))
-		return loc.id;
 	loc.id = ++o->location_cnt;
-	out__put(o, &o->locations, key, loc.id);
 	location__add_lines(o, &loc, frames, cnt);
 	place.inlined = frames[cnt - 1]->inlined;
 	location__place(o, &loc, &place, frames[cnt - 1], returns);
@@ -302,13 +304,43 @@ static u64 out__location(struct out *o, const struct allocsnoop_frame *const *fr
 	return loc.id;
 }
 
+static u64 out__location(struct out *o, const struct allocsnoop_frame *const *frames, size_t cnt,
+			 bool leaf)
+{
+	bool returns = !leaf && frames[0]->offset;
+	u64 key = returns, id;
+
+	for (size_t i = 0; i < cnt; i++)
+		key = map__mix(key, out__frame(o, frames[i])->hash);
+	if (map__get(&o->locations, key, &id))
+		return id;
+	id = location__new(o, frames, cnt, returns);
+	out__put(o, &o->locations, key, id);
+	return id;
+}
+
+static u64 out__location_alone(struct out *o, const struct allocsnoop_frame *const *frame,
+			       bool leaf)
+{
+	u64 id = out__frame(o, *frame)->alone[leaf];
+
+	if (id)
+		return id;
+	id = out__location(o, frame, 1, leaf);
+	out__frame(o, *frame)->alone[leaf] = id;
+	return id;
+}
+
 void out__stack(struct out *o, const struct allocsnoop_frame *const *frames, size_t cnt)
 {
 	o->stack.cnt = 0;
 	for (size_t i = 0; i < cnt && !o->err;) {
 		size_t n = place__frame_cnt(frames + i, cnt - i);
 
-		if (vec__push(&o->stack, out__location(o, frames + i, n, i == 0)))
+		u64 id = n == 1 ? out__location_alone(o, frames + i, i == 0)
+				: out__location(o, frames + i, n, i == 0);
+
+		if (vec__push(&o->stack, id))
 			o->err = -ENOMEM;
 		i += n;
 	}

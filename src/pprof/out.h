@@ -22,9 +22,11 @@ struct out_module {
 /* What a frame of the profile is in the tables. */
 struct out_frame {
 	u64 function;
-	u32 module; /* 1...; 0: none */
-	bool apart; /* its offset or its file has no place in the address space */
-	u64 hash;   /* of all that is told of it */
+	u32 module;   /* 1...; 0: none */
+	bool apart;   /* its offset or its file has no place in the address space */
+	u64 hash;     /* of all that is told of it */
+	u64 alone[2]; /* its location as a leaf and as a caller when nothing is inlined; 0: none yet
+		       */
 };
 
 /* Errors are kept in `err`; after one nothing is written and numbers mean nothing. */
@@ -43,7 +45,8 @@ struct out {
 	u64 string_cnt, function_cnt, location_cnt;
 	VEC(struct out_module) modules;
 	VEC(struct out_frame) frames;
-	VEC(Pb__Line) lines; /* of one location */
+	struct out_frame none; /* where there was no memory for one */
+	VEC(Pb__Line) lines;   /* of one location */
 	VEC(Pb__Line *) line_list;
 	VEC(u64) stack; /* locations */
 	struct str clean;
