@@ -74,6 +74,7 @@ struct format_row {
 	bool holds_losses; /* else they go to standard error */
 	bool has_rows;	   /* --top means something, and a line can stand between reports */
 	bool later;	   /* known, but not in this version */
+	const char *other; /* another extension, or NULL */
 };
 
 enum help_wanted { HELP_NO, HELP_EVERYDAY, HELP_ALL };
