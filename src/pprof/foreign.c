@@ -260,7 +260,8 @@ int foreign__finish_sample(struct in *in, const struct in_labels *l, struct allo
 	s->tid = l->tid;
 	s->pid_cnt = 1;
 	s->comm = *l->comm ? l->comm : *target ? target : "[unknown]";
-	s->size_low = s->size_high = size;
+	s->size_low = l->sizes.high ? l->sizes.low : size;
+	s->size_high = l->sizes.high ? l->sizes.high : size;
 	if (has(in, COLUMN_LIVE_COUNT, COLUMN_LIVE_BYTES)) {
 		s->freed_count = rest(s->alloc_count, s->live_count);
 		s->freed_bytes = rest(s->alloc_bytes, s->live_bytes);

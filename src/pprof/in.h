@@ -86,6 +86,9 @@ struct in_labels {
 	const char *comm, *thread, *allocator, *type, *cgroup, *container;
 	u32 pid, tid;
 	u64 bytes;
+	struct {
+		u64 low, high;
+	} sizes;
 };
 
 typedef int (*in_field_fn)(struct in *in, const struct wire_field *f, size_t nr);

@@ -239,6 +239,9 @@ static void test_labels(void)
 	made__label(&m, "pid", NULL, -1);
 	made__label(&m, "tid", "99999999999", 0);
 	made__label(&m, "allocator", "pool_get", 0);
+	made__label(&m, "size_class", "64-127", 0);
+	made__sample(&m, VALUES(2, 200, 1, 100), IDS(1));
+	made__label(&m, "size_class", "64-18446744073709551616", 0);
 	p = made__read(&m);
 	if (!p)
 		abort();
@@ -252,6 +255,8 @@ static void test_labels(void)
 	CHECK(!p->samples.v[3].thread && !p->samples.v[3].type);
 	CHECK_STR(p->samples.v[3].allocator, "pool_get");
 	CHECK_STR(p->samples.v[3].frames[0]->function, "pool_get");
+	CHECK(p->samples.v[3].size_low == 64 && p->samples.v[3].size_high == 127);
+	CHECK(p->samples.v[4].size_low == 100 && p->samples.v[4].size_high == 100);
 	CHECK_EQ(p->processes.cnt, 2);
 	CHECK_STR(p->processes.v[1].cgroup, "/a");
 	CHECK_EQ(p->processes.v[1].live_bytes, 100);
