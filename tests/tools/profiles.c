@@ -135,7 +135,12 @@ static int failed(void)
 
 static int write_to(const struct allocsnoop_profile *p, const char *format, const char *path)
 {
-	struct allocsnoop_report_opts opts = { .sz = sizeof(opts), .format = format };
+	struct allocsnoop_report_opts opts = {
+		.sz = sizeof(opts),
+		.format = format,
+		.value = strcmp(p->info.mode, "live") ? ALLOCSNOOP_ALLOC_BYTES
+						      : ALLOCSNOOP_LIVE_BYTES,
+	};
 	FILE *out = path ? fopen(path, "w") : stdout;
 	int err;
 
