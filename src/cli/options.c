@@ -487,7 +487,8 @@ static int format__choose(struct cli_opts *o)
 		return err__fail(-EINVAL, "--top: means nothing to --format %s", o->format->name);
 	if (o->by != ALLOCSNOOP_BY_STACK && o->format->whole)
 		return err__fail(-EINVAL, "--by: means nothing to --format %s", o->format->name);
-	if (o->format->values && !(o->format->values >> o->value & 1))
+	if (o->format->values && o->value != VALUE_NOT_GIVEN &&
+	    !(o->format->values >> o->value & 1))
 		return err__fail(-EINVAL,
 				 "--value: --format %s is about alloc-bytes, alloc-count, "
 				 "live-bytes or live-count",
