@@ -13,6 +13,7 @@
 #include "doctor/doctor.h"
 #include "elf/image.h"
 #include "names.h"
+#include "pprof/pprof.h"
 #include "proc/launch.h"
 #include "proc/maps.h"
 #include "proc/task.h"
@@ -228,6 +229,12 @@ void allocsnoop_profile__free(struct allocsnoop_profile *p)
 	profile__free(p);
 }
 
+int allocsnoop_profile__read(FILE *in, struct allocsnoop_profile **profile)
+{
+	err__clear();
+	return pprof__read(in, profile);
+}
+
 /* The rows that the writer gets; NULL: the profile's own. */
 static int report__view(const struct allocsnoop_profile *p, const struct writer *w,
 			const struct allocsnoop_report_opts *opts, struct allocsnoop_profile **view)
@@ -258,12 +265,15 @@ int allocsnoop_profile__write(const struct allocsnoop_profile *p,
 	err = report__view(p, w, &opts, &view);
 	if (err)
 		return err;
+	err__clear();
 	errno = 0;
 	err = w->write(view ? view : p, &opts, out);
 	if (!err && (fflush(out) || ferror(out)))
 		err = errno ? -errno : -EIO;
 	profile__free(view);
-	return err ? err__fail(err, "cannot write the report: %s", strerror(-err)) : 0;
+	if (err && !*err__msg())
+		err__fail(err, "cannot write the report: %s", strerror(-err));
+	return err;
 }
 
 const char *allocsnoop__format_name(size_t i)

@@ -476,7 +476,8 @@ static int format__choose(struct cli_opts *o)
 		if (!f->name)
 			return format__unknown(o->format_name);
 	} else if (o->output) {
-		while (f->name && !ends_with(o->output, f->extension))
+		while (f->name && !ends_with(o->output, f->extension) &&
+		       !(f->other && ends_with(o->output, f->other)))
 			f++;
 	}
 	o->format = f->name ? f : format_rows;
@@ -484,6 +485,14 @@ static int format__choose(struct cli_opts *o)
 		return err__fail(-EINVAL, "--format %s: not yet in this version", o->format->name);
 	if (o->top && !o->format->has_rows)
 		return err__fail(-EINVAL, "--top: means nothing to --format %s", o->format->name);
+	if (o->by != ALLOCSNOOP_BY_STACK && o->format->whole)
+		return err__fail(-EINVAL, "--by: means nothing to --format %s", o->format->name);
+	if (o->format->values && o->value != VALUE_NOT_GIVEN &&
+	    !(o->format->values >> o->value & 1))
+		return err__fail(-EINVAL,
+				 "--value: --format %s is about alloc-bytes, alloc-count, "
+				 "live-bytes or live-count",
+				 o->format->name);
 	return 0;
 }
 

@@ -74,6 +74,9 @@ struct format_row {
 	bool holds_losses; /* else they go to standard error */
 	bool has_rows;	   /* --top means something, and a line can stand between reports */
 	bool later;	   /* known, but not in this version */
+	const char *other; /* another extension, or NULL */
+	bool whole;	   /* has rows as they were recorded: --by means nothing */
+	u32 values;	   /* 1 << enum allocsnoop_value that it can be about; 0: any */
 };
 
 enum help_wanted { HELP_NO, HELP_EVERYDAY, HELP_ALL };

@@ -142,8 +142,11 @@ static int report__write(const struct output *out, const struct allocsnoop_profi
 	if (dated && out->o->format->has_rows)
 		print_date(stream, !out->report_cnt);
 	err = allocsnoop_profile__write(profile, &opts, stream);
-	if (err && !sink.err)
+	if (err && !sink.err) {
 		err__fail(err, "%s", allocsnoop__error());
+		if (*allocsnoop__hint())
+			err__hint("%s", allocsnoop__hint());
+	}
 	fclose(stream);
 	return sink.err ? output__fail(out, sink.err) : err;
 }
@@ -213,6 +216,12 @@ int output__open(struct output *out, const struct cli_opts *o)
 	if (!out->path && o->format->binary && isatty(out->fd)) {
 		err__fail(-EINVAL, "--format %s: not for a terminal", o->format->name);
 		err__hint("write it to a file: -o FILE%s", o->format->extension);
+		return -EINVAL;
+	}
+	if (!out->path && o->format->binary && o->interval_ns) {
+		err__fail(-EINVAL, "--interval: only one report of --format %s fits into %s",
+			  o->format->name, out->name);
+		err__hint("with a file it is always the latest: -o FILE%s", o->format->extension);
 		return -EINVAL;
 	}
 	err = out->path ? file__check(out) : 0;

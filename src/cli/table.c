@@ -88,7 +88,7 @@ const struct opt_row opt_rows[] = {
 	  INTO(interval_ns) },
 
 	{ .help = "The report" },
-	{ 'f', "format", "FMT", "text (default), folded, json; guessed from -o", OPT_TEXT,
+	{ 'f', "format", "FMT", "text (default), folded, json, pprof; guessed from -o", OPT_TEXT,
 	  INTO(format_name), .verbs = VERB_RECORD | VERB_DOCTOR },
 	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output) },
 	{ 0, "value", "VAL", "what is counted (live-bytes with --live)", OPT_CHOICE, INTO(value),
@@ -131,7 +131,10 @@ const struct format_row format_rows[] = {
 	{ "text", ".txt", "for people", .holds_losses = true, .has_rows = true },
 	{ "folded", ".folded", "one stack a line, for flame graphs", .holds_losses = false },
 	{ "json", ".json", "everything, for programs", .holds_losses = true },
-	{ "pprof", ".pb.gz", "for pprof", .binary = true, .later = true },
+	{ "pprof", ".pb.gz", "everything, for pprof and to be read again", .binary = true,
+	  .holds_losses = true, .other = ".pprof", .whole = true,
+	  .values = 1u << ALLOCSNOOP_ALLOC_BYTES | 1u << ALLOCSNOOP_ALLOC_COUNT |
+		    1u << ALLOCSNOOP_LIVE_BYTES | 1u << ALLOCSNOOP_LIVE_COUNT },
 	{ "html", ".html", "a page to explore", .later = true },
 	{},
 };
