@@ -4,6 +4,7 @@
 #ifndef NAMES_H
 #define NAMES_H
 
+#include "lines.h"
 #include "profile/profile.h"
 #include "symbol/resolve.h"
 #include "trace/session.h"
@@ -12,6 +13,8 @@ struct names {
 	struct resolver *resolver;
 	struct map files; /* file hash -> struct symbol_file * */
 	struct map kept;  /* file hash -> struct kept_names *, of files that were let go */
+	struct lines lines;
+	VEC(struct allocsnoop_point) points; /* one for each profile so far, or fewer */
 };
 
 int names__init(struct names *n);

@@ -226,7 +226,7 @@ static int frame__set_name(struct source_frame *to, struct dwarf_unit *u, u64 di
 
 	to->function = "[inlined]";
 	if (!err && raw && *raw) {
-		to->function = symbol__demangle(arena, raw);
+		to->function = arena__intern(arena, symbol__demangle(&scratch, raw));
 		if (!to->function)
 			err = -ENOMEM;
 		else if (strcmp(to->function, raw)) {

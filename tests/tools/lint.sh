@@ -84,7 +84,7 @@ read_source() {
 			return ""
 		if (name ~ /^[a-z0-9_]+\/[^\/]+$/)
 			return substr(name, 1, index(name, "/") - 1)
-		return name == "names.h" || name == "making.h" ? "glue" : name
+		return name == "names.h" || name == "making.h" || name == "lines.h" ? "glue" : name
 	}
 
 	function check_include(s,   what) {
