@@ -52,7 +52,7 @@ void names__fini(struct names *n)
 		kept__free((void *)(uintptr_t)val);
 	resolver__free(n->resolver);
 	lines__fini(&n->lines);
-	vec__free(&n->points);
+	vec__free(&n->points.v);
 	map__free(&n->files);
 	map__free(&n->kept);
 	memset(n, 0, sizeof(*n));

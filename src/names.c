@@ -14,8 +14,6 @@
 #include "trace/govern.h"
 #include "trace/over.h"
 
-#define POINTS_MAX 4096
-
 static int making__stack(struct making *m, const struct recorded_row *row,
 			 const struct traced_site *site, const char *allocator,
 			 struct stack_frames *out)
@@ -327,20 +325,30 @@ static void making__budget(struct making *m)
 }
 
 /* Every second one goes when there are too many: what was longest ago becomes coarsest. */
-static void points__thin(struct names *n)
+static void points__thin(struct points *p)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < n->points.cnt; i += 2)
-		n->points.v[kept++] = n->points.v[i];
-	n->points.cnt = kept;
+	for (size_t i = 0; i < p->v.cnt; i += 2)
+		p->v.v[kept++] = p->v.v[i];
+	p->v.cnt = kept;
+}
+
+int points__add(struct points *p, const struct allocsnoop_point *now)
+{
+	/* A recording that was stopped stands still. */
+	if (p->v.cnt && p->v.v[p->v.cnt - 1].time_ns == now->time_ns)
+		p->v.cnt--;
+	if (p->v.cnt == POINTS_MAX)
+		points__thin(p);
+	return vec__push(&p->v, *now);
 }
 
 /* The profile joins the recording's course, and gets it. 0 or -ENOMEM. */
 static int making__points(struct making *m)
 {
 	const struct allocsnoop_info *info = &m->p->info;
-	struct names *n = m->names;
+	struct points *points = &m->names->points;
 	struct allocsnoop_point now = {
 		.time_ns = info->duration_ns,
 		.alloc_count = info->alloc_count,
@@ -348,16 +356,10 @@ static int making__points(struct making *m)
 		.live_count = info->live_count,
 		.live_bytes = info->live_bytes,
 	};
-	int err = 0;
+	int err = points__add(points, &now);
 
-	/* A recording that was stopped stands still. */
-	if (n->points.cnt && n->points.v[n->points.cnt - 1].time_ns == now.time_ns)
-		n->points.cnt--;
-	if (n->points.cnt == POINTS_MAX)
-		points__thin(n);
-	err = vec__push(&n->points, now);
-	for (size_t i = 0; i < n->points.cnt && !err; i++)
-		err = vec__push(&m->p->points, n->points.v[i]);
+	for (size_t i = 0; i < points->v.cnt && !err; i++)
+		err = vec__push(&m->p->points, points->v.v[i]);
 	return err;
 }
 

@@ -52,6 +52,30 @@ static void lines(void)
 	names__fini(&n);
 }
 
+/* Time grows, the first and the last stay, and there are never too many. */
+static void points(void)
+{
+	struct points p = {};
+
+	for (u64 i = 1; i <= 5 * POINTS_MAX; i++) {
+		struct allocsnoop_point now = { .time_ns = i, .alloc_count = 2 * i };
+
+		CHECK_EQ(points__add(&p, &now), 0);
+		now.alloc_count++;
+		CHECK_EQ(points__add(&p, &now), 0);
+		if (i <= POINTS_MAX)
+			CHECK_EQ(p.v.cnt, i);
+	}
+	CHECK(p.v.cnt > POINTS_MAX / 2 && p.v.cnt <= POINTS_MAX);
+	CHECK_EQ(p.v.v[0].time_ns, 1);
+	CHECK_EQ(p.v.v[p.v.cnt - 1].time_ns, 5 * POINTS_MAX);
+	for (size_t i = 1; i < p.v.cnt; i++)
+		CHECK(p.v.v[i].time_ns > p.v.v[i - 1].time_ns);
+	for (size_t i = 0; i < p.v.cnt; i++)
+		CHECK_EQ(p.v.v[i].alloc_count, 2 * p.v.v[i].time_ns + 1);
+	vec__free(&p.v);
+}
+
 int main(void)
 {
 	u64 offs[] = { 0x12340, 0x12341 };
@@ -88,5 +112,6 @@ int main(void)
 	names__keep(&n, &(struct traced_file){ .hash = 9, .fd = -1, .path = (char *)"x" }, offs, 1);
 	names__fini(&n);
 	lines();
+	points();
 	return check__done();
 }
