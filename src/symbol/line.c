@@ -18,7 +18,8 @@
 #include "elf/image.h"
 #include "symbol/resolve.h"
 
-/* For one file, all that belongs to it included: some 2 s. 15 MB of .debug_info need a hundredth. */
+/* For one file, all that belongs to it included: some 2 s. 15 MB of .debug_info need a hundredth.
+ */
 #define STEPS_MAX 200000000ull
 #define BYTES_MAX (1ull << 30)
 #define DWO_MAX	  65536u /* files of split units */
