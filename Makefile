@@ -47,7 +47,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(BUILD)/%,%,$(2))')
 
 # ---- sources ----
 LIB_SRC  := $(wildcard src/*.c) $(wildcard $(addsuffix /*.c,src/base src/elf src/proc src/unwind src/target src/profile \
-	      src/symbol src/trace src/report src/pprof src/doctor))
+	      src/symbol src/dwarf src/trace src/report src/pprof src/doctor))
 CLI_SRC  := $(wildcard src/cli/*.c)
 UNIT_SRC := $(wildcard tests/unit/*_test.c tests/bpf/*_test.c)
 WORK_SRC := $(wildcard tests/workload/*.c)

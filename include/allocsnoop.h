@@ -416,7 +416,8 @@ allocsnoop_profile__process(const struct allocsnoop_profile *profile, size_t i);
 ALLOCSNOOP_API size_t allocsnoop_profile__loss_cnt(const struct allocsnoop_profile *profile);
 ALLOCSNOOP_API const struct allocsnoop_loss *
 allocsnoop_profile__loss(const struct allocsnoop_profile *profile, size_t i);
-/* The recording's course: a point for each profile that was taken of it, in order of time. */
+/* The recording's course: a point for each profile that was taken of it so far, in order of time.
+ * Beyond 4,096 every second one is dropped, time and again: what was long ago becomes coarser. */
 ALLOCSNOOP_API size_t allocsnoop_profile__point_cnt(const struct allocsnoop_profile *profile);
 ALLOCSNOOP_API const struct allocsnoop_point *
 allocsnoop_profile__point(const struct allocsnoop_profile *profile, size_t i);

@@ -79,6 +79,7 @@ int allocsnoop__open(const struct allocsnoop_opts *given, struct allocsnoop **ou
 		allocsnoop__free(a);
 		return err__fail(err, "out of memory");
 	}
+	a->names.lines.on = opts.lines;
 	a->session.keep = names__keep;
 	a->session.forget = names__forget;
 	a->session.keep_arg = &a->names;

@@ -37,7 +37,7 @@ struct making {
 	struct names *names;
 	struct session *s;
 	struct allocsnoop_profile *p;
-	struct map frames; /* mix(file, offset) -> struct allocsnoop_frame * */
+	struct map frames; /* mix(file, offset) -> struct frame_list * */
 	struct map stacks; /* stack id -> its place below */
 	VEC(struct stack_frames) named;
 	u64 unknown_stacks;	/* allocations whose stack never came */
@@ -47,6 +47,22 @@ struct making {
 	struct map allocators;	/* struct site * -> its name */
 	double left[ROUND_MAX]; /* see estimate__round() */
 };
+
+/* ---- frames.c ---- */
+
+/* The frames of a stack, the allocator's first; of a lost one only that. */
+int making__name_stack(struct making *m, const struct recorded_stack *raw,
+		       const struct traced_site *site, const char *allocator,
+		       enum allocsnoop_end lost, struct stack_frames *sf);
+
+/*
+ * Looks up the source lines of all that was recorded. Before a profile is made, and without the
+ * session's lock, as it may take a while: files are let go by this thread only, so those that are
+ * found stay. 0 or -ENOMEM.
+ */
+int names__find_all_lines(struct names *n, struct session *s);
+
+/* ---- names.c ---- */
 
 /* Makes a row's sample. at: its number. */
 int making__row(struct making *m, const struct recorded_row *row, size_t at);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes profiles: each distinct raw frame is named once, each stack's frame list is shared by its
- * rows. */
+/* Makes profiles: each stack is named once, its frame list is shared by its rows. */
 #include "making.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,241 +13,6 @@
 #include "proc/task.h"
 #include "trace/govern.h"
 #include "trace/over.h"
-
-/* Of one file that was let go. */
-struct kept_names {
-	struct map at; /* offset -> name */
-	struct arena arena;
-};
-
-int names__init(struct names *n)
-{
-	memset(n, 0, sizeof(*n));
-	return resolver__new(&n->resolver);
-}
-
-static void kept__free(struct kept_names *k)
-{
-	map__free(&k->at);
-	arena__free(&k->arena);
-	free(k);
-}
-
-void names__fini(struct names *n)
-{
-	u64 hash, val;
-
-	for (size_t i = 0; map__next(&n->kept, &i, &hash, &val);)
-		kept__free((void *)(uintptr_t)val);
-	resolver__free(n->resolver);
-	map__free(&n->files);
-	map__free(&n->kept);
-	memset(n, 0, sizeof(*n));
-}
-
-/* The resolver's handle of a traced file, opened when it's first asked for. */
-static int names__file(struct names *n, const struct traced_file *f, struct symbol_file **out)
-{
-	u64 val;
-	int fd, err;
-
-	if (map__get(&n->files, f->hash, &val)) {
-		*out = (void *)(uintptr_t)val;
-		return 0;
-	}
-	fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 3);
-	if (fd < 0)
-		return -errno;
-	err = resolver__add_file(n->resolver, fd, f->path, out);
-	return err ? err : map__put(&n->files, f->hash, (uintptr_t)*out);
-}
-
-static struct kept_names *names__kept(const struct names *n, u64 hash)
-{
-	u64 val;
-
-	return map__get(&n->kept, hash, &val) ? (void *)(uintptr_t)val : NULL;
-}
-
-/* The names kept of a file, made when it's the first time; NULL out of memory. */
-static struct kept_names *names__keeping(struct names *n, u64 hash)
-{
-	struct kept_names *k = names__kept(n, hash);
-
-	if (k)
-		return k;
-	k = calloc(1, sizeof(*k));
-	if (k && map__put(&n->kept, hash, (uintptr_t)k)) {
-		free(k);
-		return NULL;
-	}
-	return k;
-}
-
-static void name__keep(struct names *n, struct kept_names *k, struct symbol_file *symbols, u64 raw)
-{
-	u64 off = raw & ~AS_FRAME_EXACT;
-	struct symbol_name name;
-	const char *kept;
-
-	if (resolver__name(n->resolver, symbols, off, off == raw, &name))
-		return;
-	kept = arena__intern(&k->arena, name.function);
-	if (kept)
-		map__put(&k->at, raw, (uintptr_t)kept);
-}
-
-/* A file may come and go many times a day: what was named stays so. */
-void names__keep(void *arg, const struct traced_file *f, const u64 *offs, size_t cnt)
-{
-	struct names *n = arg;
-	struct kept_names *k = cnt ? names__keeping(n, f->hash) : NULL;
-	struct symbol_file *symbols;
-	u64 val;
-
-	/* Without memory for it a frame is called by its place in the file. */
-	for (size_t i = 0; i < cnt && k; i++) {
-		if (map__get(&k->at, offs[i], &val))
-			continue;
-		if (names__file(n, f, &symbols))
-			break;
-		name__keep(n, k, symbols, offs[i]);
-	}
-	if (!map__get(&n->files, f->hash, &val))
-		return;
-	resolver__close_file(n->resolver, (void *)(uintptr_t)val);
-	map__del(&n->files, f->hash);
-}
-
-const char *names__kept_name(const struct names *n, u64 hash, u64 off)
-{
-	const struct kept_names *k = names__kept(n, hash);
-	u64 val;
-
-	return k && map__get(&k->at, off, &val) ? (const char *)(uintptr_t)val : NULL;
-}
-
-void names__forget(void *arg, u64 hash)
-{
-	struct names *n = arg;
-	struct kept_names *k = names__kept(n, hash);
-
-	if (!k)
-		return;
-	kept__free(k);
-	map__del(&n->kept, hash);
-}
-
-/* A place in a file that was let go, and mapped again perhaps: by the name that was kept, else
- * without. */
-static const char *name__kept(struct making *m, const struct traced_file *file,
-			      const struct as_frame *raw, u64 off)
-{
-	const char *slash = strrchr(file->path, '/');
-	const char *name = names__kept_name(m->names, raw->file, raw->off);
-	struct str s = {};
-
-	if (name)
-		return name;
-	slash = slash && slash[1] ? slash + 1 : file->path;
-	str__add_utf8(&s, slash, strlen(slash), true);
-	str__addf(&s, "+0x%" PRIx64, off);
-	if (!s.oom)
-		name = arena__intern(&m->p->arena, s.s);
-	str__free(&s);
-	return name;
-}
-
-static int file__name(struct making *m, const struct traced_file *file, const struct as_frame *raw,
-		      const char **function)
-{
-	u64 off = raw->off & ~AS_FRAME_EXACT;
-	struct symbol_file *symbols;
-	struct symbol_name name;
-	int err;
-
-	if (file->fd < 0) {
-		*function = name__kept(m, file, raw, off);
-		return *function ? 0 : -ENOMEM;
-	}
-	err = names__file(m->names, file, &symbols);
-	if (!err)
-		err = resolver__name(m->names->resolver, symbols, off, off == raw->off, &name);
-	if (!err)
-		*function = name.function;
-	return err;
-}
-
-static int frame__name(struct making *m, const struct as_frame *raw, struct allocsnoop_frame *f)
-{
-	struct traced_file *file = raw->file ? files__find(&m->s->files, raw->file) : NULL;
-	const char *function;
-	int err;
-
-	f->function = "[unknown]";
-	f->module = "";
-	f->offset = raw->off & ~AS_FRAME_EXACT;
-	if (!file)
-		return 0;
-	err = file__name(m, file, raw, &function);
-	if (err)
-		return err;
-	f->function = arena__intern(&m->p->arena, function);
-	f->module = arena__intern(&m->p->arena, file->path);
-	return f->function && f->module ? 0 : -ENOMEM;
-}
-
-static int making__frame(struct making *m, const struct as_frame *raw,
-			 const struct allocsnoop_frame **out)
-{
-	u64 key = map__mix(raw->file, raw->off), val;
-	struct allocsnoop_frame *f;
-	int err;
-
-	if (map__get(&m->frames, key, &val)) {
-		*out = (void *)(uintptr_t)val;
-		return 0;
-	}
-	f = arena__alloc(&m->p->arena, sizeof(*f));
-	if (!f)
-		return -ENOMEM;
-	err = frame__name(m, raw, f);
-	*out = f;
-	return err ? err : map__put(&m->frames, key, (uintptr_t)f);
-}
-
-/* Frame 0 is called what the program called: aliases share an address, and the symbol table may
- * prefer another. */
-static int making__allocator_frame(struct making *m, const struct traced_site *site,
-				   const char *allocator, const struct allocsnoop_frame **out)
-{
-	struct allocsnoop_frame *f = arena__alloc(&m->p->arena, sizeof(*f));
-
-	if (!f)
-		return -ENOMEM;
-	f->function = allocator;
-	f->module = site && site->file ? arena__intern(&m->p->arena, site->file->path) : "";
-	f->offset = site ? site->site->probe_off : 0;
-	*out = f;
-	return f->module ? 0 : -ENOMEM;
-}
-
-static int making__name_stack(struct making *m, const struct recorded_stack *raw,
-			      const struct traced_site *site, const char *allocator,
-			      enum allocsnoop_end lost, struct stack_frames *sf)
-{
-	int err;
-
-	sf->cnt = raw ? MAX(raw->frame_cnt, 1u) : 1;
-	sf->end = raw ? (enum allocsnoop_end)raw->end : lost;
-	sf->v = arena__alloc(&m->p->arena, sf->cnt * sizeof(*sf->v));
-	if (!sf->v)
-		return -ENOMEM;
-	err = making__allocator_frame(m, site, allocator, &sf->v[0]);
-	for (size_t i = 1; i < sf->cnt && !err; i++)
-		err = making__frame(m, &raw->frames[i], &sf->v[i]);
-	return err;
-}
 
 static int making__stack(struct making *m, const struct recorded_row *row,
 			 const struct traced_site *site, const char *allocator,
@@ -443,6 +206,7 @@ static int making__losses(struct making *m)
 
 	session__losses(m->s, losses);
 	losses[LOSS_STACK_UNKNOWN] += m->unknown_stacks;
+	losses[LOSS_LINES_CUT] += m->names->lines.cut_cnt;
 	for (size_t i = 0; i < LOSS_CNT && !err; i++)
 		err = profile__add_loss(m->p, loss_texts[i].name, loss_texts[i].text, losses[i]);
 	return err;
@@ -523,6 +287,7 @@ static void making__info(struct making *m, double sampling_value)
 	info->events = c.calls;
 	info->failed_count = c.failed;
 	info->trace = m->s->trace;
+	info->started_ns = m->s->started_ns;
 }
 
 /* The budget's part of the numbers. Rows come and go together, so their variances don't add up to
@@ -559,6 +324,45 @@ static void making__budget(struct making *m)
 	info->alloc_bytes_se = sqrt(bytes_var);
 }
 
+/* Every second one goes when there are too many: what was longest ago becomes coarsest. */
+static void points__thin(struct points *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->v.cnt; i += 2)
+		p->v.v[kept++] = p->v.v[i];
+	p->v.cnt = kept;
+}
+
+int points__add(struct points *p, const struct allocsnoop_point *now)
+{
+	/* A recording that was stopped stands still. */
+	if (p->v.cnt && p->v.v[p->v.cnt - 1].time_ns == now->time_ns)
+		p->v.cnt--;
+	if (p->v.cnt == POINTS_MAX)
+		points__thin(p);
+	return vec__push(&p->v, *now);
+}
+
+/* The profile joins the recording's course, and gets it. 0 or -ENOMEM. */
+static int making__points(struct making *m)
+{
+	const struct allocsnoop_info *info = &m->p->info;
+	struct points *points = &m->names->points;
+	struct allocsnoop_point now = {
+		.time_ns = info->duration_ns,
+		.alloc_count = info->alloc_count,
+		.alloc_bytes = info->alloc_bytes,
+		.live_count = info->live_count,
+		.live_bytes = info->live_bytes,
+	};
+	int err = points__add(points, &now);
+
+	for (size_t i = 0; i < points->v.cnt && !err; i++)
+		err = vec__push(&m->p->points, points->v.v[i]);
+	return err;
+}
+
 static int making__run(struct making *m)
 {
 	int err = 0;
@@ -576,16 +380,18 @@ static int making__run(struct making *m)
 	making__info(m, m->s->sample_bytes ? (double)m->s->sample_bytes : m->s->sample_rate);
 	profile__finish(m->p);
 	making__budget(m);
-	return 0;
+	return making__points(m);
 }
 
 int names__profile(struct names *n, struct session *s, struct allocsnoop_profile **profile)
 {
 	struct making m = { .names = n, .s = s, .p = profile__new() };
-	int err = -ENOMEM;
+	int err = m.p ? 0 : -ENOMEM;
 
+	if (!err && n->lines.on)
+		err = names__find_all_lines(n, s);
 	pthread_mutex_lock(&s->lock);
-	if (m.p)
+	if (!err)
 		err = making__run(&m);
 	pthread_mutex_unlock(&s->lock);
 	map__free(&m.frames);

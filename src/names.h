@@ -4,14 +4,26 @@
 #ifndef NAMES_H
 #define NAMES_H
 
+#include "lines.h"
 #include "profile/profile.h"
 #include "symbol/resolve.h"
 #include "trace/session.h"
+
+/* One for each profile so far, or fewer: see allocsnoop_profile__point(). */
+#define POINTS_MAX 4096
+struct points {
+	VEC(struct allocsnoop_point) v;
+};
+
+/* The next one; at the time of the last one it replaces that. 0 or -ENOMEM. */
+int points__add(struct points *p, const struct allocsnoop_point *now);
 
 struct names {
 	struct resolver *resolver;
 	struct map files; /* file hash -> struct symbol_file * */
 	struct map kept;  /* file hash -> struct kept_names *, of files that were let go */
+	struct lines lines;
+	struct points points;
 };
 
 int names__init(struct names *n);

@@ -46,19 +46,23 @@ static int open_trusted(const struct elf_image *img, const char *path)
 	return open(proc, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
+struct id {
+	const u8 *v;
+	u32 size;
+};
+
 /* Whether the build ids allow the two to belong together; `must` when nothing else vouches. */
-static bool same_build_id(const struct elf_image *img, int fd, bool must)
+static bool same_build_id(const struct id *id, int fd, bool must)
 {
 	struct elf_image debug;
 	bool same;
 
 	if (elf_image__open(&debug, fd))
 		return false;
-	if (!must && (!img->build_id_size || !debug.build_id_size))
+	if (!must && (!id->size || !debug.build_id_size))
 		same = true;
 	else
-		same = img->build_id_size == debug.build_id_size &&
-		       !memcmp(img->build_id, debug.build_id, img->build_id_size);
+		same = id->size == debug.build_id_size && !memcmp(id->v, debug.build_id, id->size);
 	elf_image__close(&debug);
 	return same;
 }
@@ -84,21 +88,22 @@ static bool has_crc(int fd, u32 want)
 	return false;
 }
 
-static int open_by_build_id(const struct elf_image *img, const char *debug_root)
+static int open_by_build_id(const struct elf_image *img, const struct id *id,
+			    const char *debug_root)
 {
 	struct str path = { 0 };
 	int fd = -1;
 
-	if (img->build_id_size < 2)
+	if (id->size < 2)
 		return -1;
-	str__addf(&path, "%s/.build-id/%02x/", debug_root, img->build_id[0]);
-	for (u32 i = 1; i < img->build_id_size; i++)
-		str__addf(&path, "%02x", img->build_id[i]);
+	str__addf(&path, "%s/.build-id/%02x/", debug_root, id->v[0]);
+	for (u32 i = 1; i < id->size; i++)
+		str__addf(&path, "%02x", id->v[i]);
 	str__add(&path, ".debug");
 	if (!path.oom)
 		fd = open_trusted(img, path.s);
 	str__free(&path);
-	if (fd >= 0 && !same_build_id(img, fd, true)) {
+	if (fd >= 0 && !same_build_id(id, fd, true)) {
 		close(fd);
 		return -1;
 	}
@@ -124,6 +129,7 @@ static bool parse_link(const u8 *data, size_t size, struct link *link)
 static int open_linked(const struct elf_image *img, const struct link *link, const char *prefix,
 		       int dir_len, const char *dir, const char *sub)
 {
+	struct id id = { img->build_id, img->build_id_size };
 	char path[PATH_MAX];
 	int len, fd;
 
@@ -131,7 +137,7 @@ static int open_linked(const struct elf_image *img, const struct link *link, con
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return -1;
 	fd = open_trusted(img, path);
-	if (fd >= 0 && !(same_build_id(img, fd, false) && has_crc(fd, link->crc))) {
+	if (fd >= 0 && !(same_build_id(&id, fd, false) && has_crc(fd, link->crc))) {
 		close(fd);
 		return -1;
 	}
@@ -164,10 +170,74 @@ static int open_by_link(const struct elf_image *img, const char *path, const cha
 int elf_debugfile__open(const struct elf_image *img, const char *path, const char *debug_root,
 			int *fd)
 {
-	int found = open_by_build_id(img, debug_root);
+	struct id id = { img->build_id, img->build_id_size };
+	int found = open_by_build_id(img, &id, debug_root);
 
 	if (found < 0)
 		found = open_by_link(img, path, debug_root);
+	if (found < 0)
+		return -ENOENT;
+	*fd = found;
+	return 0;
+}
+
+int elf_debugfile__open_named(const struct elf_image *img, const char *path, int *fd)
+{
+	int found = open_trusted(img, path);
+
+	if (found < 0)
+		return -ENOENT;
+	*fd = found;
+	return 0;
+}
+
+/* A path, a NUL, the build id. The path is relative to the file that holds the link. */
+static int open_alt_by_name(const struct elf_image *img, const char *name, const struct id *id)
+{
+	char proc[64], path[2 * PATH_MAX];
+	char *slash = path;
+	ssize_t len = 0;
+	int fd;
+
+	if (name[0] != '/') {
+		snprintf(proc, sizeof(proc), "/proc/self/fd/%d", img->fd);
+		len = readlink(proc, path, PATH_MAX - 1);
+		if (len <= 0)
+			return -1;
+		path[len] = '\0';
+		slash = strrchr(path, '/');
+		if (!slash)
+			return -1;
+		slash++;
+	}
+	len = snprintf(slash, PATH_MAX, "%s", name);
+	if (len < 0 || len >= PATH_MAX)
+		return -1;
+	fd = open_trusted(img, path);
+	if (fd >= 0 && !same_build_id(id, fd, true)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int elf_debugfile__open_alt(const struct elf_image *img, const char *debug_root, int *fd)
+{
+	const Elf64_Shdr *sh = elf_image__section(img, ".gnu_debugaltlink");
+	CLEANUP(free__p) u8 *data = NULL;
+	struct id id;
+	size_t size, len;
+	int found;
+
+	if (!sh || sh->sh_size > PATH_MAX || elf_image__read_section(img, sh, &data, &size))
+		return -ENOENT;
+	len = strnlen((const char *)data, size);
+	if (!len || size - len < 3)
+		return -ENOENT;
+	id = (struct id){ data + len + 1, (u32)(size - len - 1) };
+	found = open_by_build_id(img, &id, debug_root);
+	if (found < 0)
+		found = open_alt_by_name(img, (const char *)data, &id);
 	if (found < 0)
 		return -ENOENT;
 	*fd = found;

@@ -22,4 +22,16 @@ struct elf_image;
 int elf_debugfile__open(const struct elf_image *img, const char *path, const char *debug_root,
 			int *fd);
 
+/*
+ * A file that img's debugging information names (a split unit's): only a regular one, of root or of
+ * the owner of img's file. Nothing but the name vouches for it yet. 0 or -ENOENT.
+ */
+int elf_debugfile__open_named(const struct elf_image *img, const char *path, int *fd);
+
+/*
+ * The supplementary file that dwz(1) made of parts that several files had (.gnu_debugaltlink), by
+ * its build id: below debug_root, or where the name leads to from img's file. 0 or -ENOENT.
+ */
+int elf_debugfile__open_alt(const struct elf_image *img, const char *debug_root, int *fd);
+
 #endif

@@ -148,6 +148,8 @@ static bool read_header(struct gopclntab *t)
 	first = t->format->first_word; /* names, units, files, depths, functions */
 	t->func_cnt = word_at(t->data, 0);
 	t->names = word_at(t->data, first);
+	t->units = word_at(t->data, first + 1);
+	t->files = word_at(t->data, first + 2);
 	t->depths = word_at(t->data, first + 3);
 	t->funcs = word_at(t->data, first + 4);
 	/* Pairs (entry, record), and one entry more for the end of the last function. */
@@ -325,4 +327,68 @@ int gopclntab__each(const struct gopclntab *t, go_func_fn fn, void *arg)
 		if (read_func(&e, i, &f))
 			ret = fn(arg, &f);
 	return ret;
+}
+
+/* ---- lines ---- */
+
+/* The number of the function that begins last before the address, or at it. */
+static bool find_func(const struct gopclntab *t, u64 vaddr, u64 *found)
+{
+	u64 low = 0, high = t->func_cnt, base = t->format->absolute ? 0 : t->text, start;
+
+	while (low < high) {
+		u64 mid = low + (high - low) / 2;
+
+		if (!read_entry(t, t->funcs + mid * 2 * entry_size(t), &start))
+			return false;
+		if (base + start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*found = low - 1;
+	return low;
+}
+
+/* What a table of the function (that of files, of lines) says about the place. Such a table has the
+ * form of that of stack depths. */
+static bool value_at(const struct gopclntab *t, u64 field, u64 place, u32 *val)
+{
+	struct go_func f = {};
+	struct go_depth d = { .func = &f };
+	u32 off;
+
+	if (!read_u32(t, field, &off) || !off || off >= t->size - t->depths)
+		return false;
+	f.depths = t->depths + off;
+	for (u32 i = 0; i < DEPTH_ROWS_MAX && gopclntab__next_depth(t, &d); i++) {
+		if (place < d.end) {
+			*val = (u32)d.depth;
+			return d.depth >= 0;
+		}
+	}
+	return false;
+}
+
+bool gopclntab__line(const struct gopclntab *t, u64 vaddr, const char **file, size_t *file_len,
+		     u32 *line)
+{
+	struct each e = { .t = t, .left = 8 * (u64)t->size };
+	u32 number, first, off;
+	struct go_func f;
+	u64 record, i;
+
+	if (!find_func(t, vaddr, &i) || !read_func(&e, i, &f) || vaddr - f.vaddr >= f.size)
+		return false;
+	/* read_func() has looked at it */
+	read_entry(t, t->funcs + i * 2 * entry_size(t) + entry_size(t), &record);
+	record += t->funcs + entry_size(t);
+	if (!value_at(t, record + 16, vaddr - f.vaddr, &number) ||
+	    !value_at(t, record + 20, vaddr - f.vaddr, line) || !read_u32(t, record + 28, &first) ||
+	    t->units > t->size || t->files > t->size ||
+	    !read_u32(t, t->units + 4 * ((u64)first + number), &off) || off >= t->size - t->files)
+		return false;
+	*file = (const char *)t->data + t->files + off;
+	*file_len = strnlen(*file, MIN(t->size - t->files - off, NAME_LEN_MAX));
+	return *file_len;
 }

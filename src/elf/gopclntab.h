@@ -21,6 +21,8 @@ struct gopclntab {
 	u64 text; /* virtual address that functions are counted from */
 	u64 func_cnt;
 	u64 names; /* offsets into data */
+	u64 units; /* which files are whose, and their paths */
+	u64 files;
 	u64 depths;
 	u64 funcs;
 };
@@ -51,6 +53,11 @@ void gopclntab__close(struct gopclntab *t);
 /* Each function, by address. A result other than 0 stops and is returned. */
 typedef int (*go_func_fn)(void *arg, const struct go_func *f);
 int gopclntab__each(const struct gopclntab *t, go_func_fn fn, void *arg);
+
+/* Source file (in the table, its bytes as they are) and line of an address; where a function was
+ * inlined, that function's. False: not known. */
+bool gopclntab__line(const struct gopclntab *t, u64 vaddr, const char **file, size_t *file_len,
+		     u32 *line);
 
 /* The next row; false after the last, or where the table is damaged. */
 bool gopclntab__next_depth(const struct gopclntab *t, struct go_depth *d);

@@ -7,6 +7,7 @@
 #include "symbol/resolve.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 struct symbol_file {
 	int fd;		  /* -1 once the index has been read */
 	const char *path; /* as mapped, without " (deleted)" */
+	const char *build_id;
 	struct elf_symtab symtab;
 	const char **functions; /* demangled names by symbol index, made when asked for */
 	struct map unnamed;	/* offset -> "basename+0x..." */
@@ -87,6 +89,18 @@ static int read_symbols(struct symbol_file *file, const struct elf_image *img)
 	return err;
 }
 
+static int read_build_id(struct symbol_file *file, const struct elf_image *img)
+{
+	char hex[2 * sizeof(img->build_id) + 1];
+
+	for (u32 i = 0; i < img->build_id_size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", img->build_id[i]);
+	if (!img->build_id_size)
+		return 0;
+	file->build_id = arena__strdup(&file->arena, hex);
+	return file->build_id ? 0 : -ENOMEM;
+}
+
 /* A file that isn't ELF or is damaged has no names, which is normal. 0 or -ENOMEM. */
 static int file__read(struct resolver *r, struct symbol_file *file)
 {
@@ -97,7 +111,9 @@ static int file__read(struct resolver *r, struct symbol_file *file)
 		return 0;
 	err = elf_image__open(&img, file->fd);
 	if (!err) {
-		err = read_symbols(file, &img);
+		err = read_build_id(file, &img);
+		if (!err)
+			err = read_symbols(file, &img);
 		elf_image__close(&img);
 	}
 	if (!err && file->symtab.sym_cnt) {
@@ -168,6 +184,11 @@ void resolver__close_file(struct resolver *r, struct symbol_file *file)
 	r->oldest -= i < r->oldest;
 	r->waiting_cnt -= file->fd >= 0;
 	file__free(file);
+}
+
+const char *resolver__build_id(const struct symbol_file *file)
+{
+	return file->build_id;
 }
 
 size_t resolver__file_cnt(const struct resolver *r)

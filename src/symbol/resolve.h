@@ -45,6 +45,9 @@ size_t resolver__file_cnt(const struct resolver *r);
 int resolver__name(struct resolver *r, struct symbol_file *file, u64 offset, bool is_return_address,
 		   struct symbol_name *name);
 
+/* In hex digits; NULL: the file has none, or wasn't asked for a name yet. */
+const char *resolver__build_id(const struct symbol_file *file);
+
 /* Demangles C++ (Itanium), Rust legacy and v0; other names are copied. Bounded: symbols longer than
  * 64 KiB stay mangled. The result lives in the arena, cleaned (valid UTF-8, no control characters).
  * NULL: out of memory. */

@@ -74,6 +74,9 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 			       "were not hit for longest: counted as [aged out]" },
 	[LOSS_NAMES_MERGED] = { "names_merged", "ended processes counted under [other], as there "
 						"were too many names" },
+	[LOSS_LINES_CUT] = { "lines_cut", "times that a file's debugging information was more than "
+					  "may be read of it: source lines and inlined functions "
+					  "are missing" },
 	[LOSS_RANGES_CUT] = { "ranges_cut", "files whose allocator is too scattered: its calls to "
 					    "itself may be counted" },
 };

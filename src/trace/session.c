@@ -51,6 +51,15 @@ static u64 now__ns(void)
 	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+static void session__note_start(struct session *s)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	s->start_ns = now__ns();
+	s->started_ns = (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 void session__log(struct session *s, enum allocsnoop_log_level level, const char *fmt, ...)
 {
 	char line[4400];
@@ -386,14 +395,14 @@ int session__start(struct session *s)
 		return err;
 	s->started = true;
 	if (s->argv) {
-		s->start_ns = now__ns();
+		session__note_start(s);
 		return session__launch(s);
 	}
 	err = s->every ? targets__attach_every(s) : targets__attach_pids(s);
 	if (err)
 		return err;
 	s->cpu_before_ns = targets__cpu_ns(s);
-	s->start_ns = now__ns();
+	session__note_start(s);
 	err = session__begin(s);
 	if (!err)
 		finder__wake(s);

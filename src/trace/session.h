@@ -93,7 +93,8 @@ struct session {
 	bool started;
 	bool stopped;
 	bool flip_asked;
-	u64 start_ns; /* CLOCK_MONOTONIC */
+	u64 start_ns;	/* CLOCK_MONOTONIC */
+	u64 started_ns; /* the same moment since 1970 */
 	u64 stop_ns;
 	u64 losses[LOSS_CNT];
 	u64 slow_checked_ns; /* when the targets' slow-down was last looked at */

@@ -8,8 +8,8 @@
 #include <dwarf.h>
 #include <elf.h>
 
+#include "base/cursor.h"
 #include "unwind/arch.h"
-#include "unwind/cursor.h"
 
 #define REG_RBX 3
 #define REG_RBP 6

@@ -7,9 +7,9 @@
 #ifndef UNWIND_CFA_H
 #define UNWIND_CFA_H
 
+#include "base/cursor.h"
 #include "unwind/arch.h"
 #include "unwind/cfi.h"
-#include "unwind/cursor.h"
 
 /* What an FDE inherits from its CIE. */
 struct cfa_cie {

@@ -7,9 +7,9 @@
 #ifndef UNWIND_CFI_H
 #define UNWIND_CFI_H
 
+#include "base/cursor.h"
 #include "base/vec.h"
 #include "unwind/arch.h"
-#include "unwind/cursor.h"
 #include "unwind/rule.h"
 
 /* Limits that no real file comes near (a browser has 3.5 M rows). */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Fuzzes the CFI compiler, then for a third of that time the reader of Go's function tables and for two thirds that of
-# saved profiles: tests/fuzz/run.sh [SECONDS]. Exit 0 nothing found, 1 found (the input is kept and named), 77 clang has no
+# Fuzzes the CFI compiler, then for a third of that time the readers of Go function tables and of DWARF, and for two
+# thirds that of saved profiles: tests/fuzz/run.sh [SECONDS]. Exit 0 nothing found, 1 found (the input is kept and named), 77 clang has no
 # fuzzer here. The corpus stays in $BUILD/tests/fuzz, so runs build on each other.
 set -eu
 
@@ -12,7 +12,7 @@ clang=${CLANG:-clang}
 dir=$build/tests/fuzz
 
 cd "$(dirname "$0")/../.."
-mkdir -p "$dir/cfi" "$dir/go" "$dir/pprof" "$dir/found"
+mkdir -p "$dir/cfi" "$dir/go" "$dir/line" "$dir/pprof" "$dir/found"
 
 # Seeds: sections of real programs, cut to a size that mutates quickly. The first byte is the target's own:
 # 3 = .eh_frame format at an address.
@@ -50,6 +50,31 @@ for stacks in 1 3; do
 	gzip -dc "$dir/seed.pb.gz" >"$dir/pprof/seed-$stacks"
 	rm -f "$dir/seed.pb.gz"
 done
+# The DWARF of a small program, of each version: the lengths of its sections (line_fuzz.c), the sections.
+line_seed() # NAME FLAGS...
+{
+	out=$dir/line/seed-$1
+	[ ! -e "$out" ] || return 0
+	shift
+	printf 'static inline int in(int n) { return n * 3; }\nint f(int n) { return in(n) + in(n * n); }\n' >"$dir/seed.c"
+	"$clang" -Os "$@" -nostdlib -shared -o "$dir/seed.so" "$dir/seed.c"
+	: >"$dir/parts"
+	for section in info abbrev line line_str str str_offsets addr ranges rnglists cu_index; do
+		: >"$dir/section"
+		objcopy -O binary --only-section=.debug_$section --set-section-flags .debug_$section=alloc "$dir/seed.so" "$dir/section" 2>/dev/null || :
+		size=$(wc -c <"$dir/section")
+		printf "\\$(printf %o $((size % 256)))\\$(printf %o $((size / 256)))"
+		cat "$dir/section" >>"$dir/parts"
+	done >"$out"
+	cat "$dir/parts" >>"$out"
+	rm -f "$dir/parts" "$dir/section" "$dir/seed.c" "$dir/seed.so"
+}
+
+for version in 2 3 4 5; do
+	line_seed $version -gdwarf-$version
+	line_seed $version-split -gdwarf-$version -gsplit-dwarf
+done
+rm -f ./*.dwo
 
 fuzz() # TARGET SECONDS SOURCES...
 {
@@ -71,3 +96,4 @@ fuzz() # TARGET SECONDS SOURCES...
 fuzz cfi "$seconds" src/unwind/*.c
 fuzz go $((seconds / 3))
 fuzz pprof $((seconds * 2 / 3)) src/pprof/*.c src/profile/*.c "$build/gen/profile.pb-c.c"
+fuzz line $((seconds / 3)) src/dwarf/*.c

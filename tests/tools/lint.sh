@@ -24,7 +24,8 @@ read_source() {
 		may["elf"] = may["proc"] = " base "
 		may["profile"] = " base api "
 		may["unwind"] = " base elf abi.h "
-		may["symbol"] = " base elf proc profile "
+		may["dwarf"] = " base elf "
+		may["symbol"] = " base elf dwarf proc profile "
 		may["target"] = " base elf proc "
 		may["report"] = " base profile api "
 		may["pprof"] = " base profile api report profile.pb-c.h "
@@ -84,7 +85,7 @@ read_source() {
 			return ""
 		if (name ~ /^[a-z0-9_]+\/[^\/]+$/)
 			return substr(name, 1, index(name, "/") - 1)
-		return name == "names.h" || name == "making.h" ? "glue" : name
+		return name == "names.h" || name == "making.h" || name == "lines.h" ? "glue" : name
 	}
 
 	function check_include(s,   what) {

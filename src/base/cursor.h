@@ -3,8 +3,8 @@
  * A reader over untrusted bytes. The one idea: errors stick. A read past the end gives 0 and sets
  * `bad`, so callers decode a whole record and ask once.
  */
-#ifndef UNWIND_CURSOR_H
-#define UNWIND_CURSOR_H
+#ifndef BASE_CURSOR_H
+#define BASE_CURSOR_H
 
 #include <string.h>
 
