@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Fuzzes the CFI compiler, then for a third of that time the readers of Go function tables and of DWARF, and for two
+# Fuzzes the CFI compiler, then for a third of that time the readers of Go's function tables and of DWARF, and for two
 # thirds that of saved profiles: tests/fuzz/run.sh [SECONDS]. Exit 0 nothing found, 1 found (the input is kept and named), 77 clang has no
 # fuzzer here. The corpus stays in $BUILD/tests/fuzz, so runs build on each other.
 set -eu
