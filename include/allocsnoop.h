@@ -482,6 +482,7 @@ struct allocsnoop_report_opts {
 	bool tree;	    /* text: callers below what they call, as one tree */
 	bool colour;	    /* text: escape sequences for a terminal */
 	uint32_t width;	    /* text: columns of the terminal; 0: none, whole lines */
+	bool ascii;	    /* text: lines, bars and signs of ASCII only; names stay as they are */
 };
 
 /* Writes a report; the stream isn't closed. -EINVAL unknown format, or the stream's error. */

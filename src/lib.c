@@ -232,10 +232,14 @@ void allocsnoop_profile__free(struct allocsnoop_profile *p)
 static int report__view(const struct allocsnoop_profile *p, const struct writer *w,
 			const struct allocsnoop_report_opts *opts, struct allocsnoop_profile **view)
 {
+	/* A tree from the allocators on needs whole stacks, too. */
+	enum allocsnoop_by by =
+		opts->tree && opts->by == ALLOCSNOOP_BY_FUNCTION ? ALLOCSNOOP_BY_STACK : opts->by;
+
 	*view = NULL;
 	if (w->whole)
 		return 0;
-	*view = profile__group(p, opts->by);
+	*view = profile__group(p, by);
 	if (!*view)
 		return err__fail(-ENOMEM, "out of memory for the report");
 	profile__sort(*view, opts->value);

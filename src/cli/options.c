@@ -466,6 +466,22 @@ static int format__unknown(const char *name)
 	return -EINVAL;
 }
 
+/* A tree is of stacks. */
+static int tree__check(const struct cli_opts *o)
+{
+	if (!o->tree)
+		return 0;
+	if (strcmp(o->format->name, "text"))
+		return err__fail(-EINVAL, "--tree: means nothing to --format %s", o->format->name);
+	if (o->by == ALLOCSNOOP_BY_FILE || o->by == ALLOCSNOOP_BY_SIZE ||
+	    o->by == ALLOCSNOOP_BY_TYPE) {
+		err__fail(-EINVAL, "--tree: not together with --by file, size or type");
+		err__hint("--by function begins with the allocators, --by process with processes");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int format__choose(struct cli_opts *o)
 {
 	const struct format_row *f = format_rows;
@@ -484,7 +500,7 @@ static int format__choose(struct cli_opts *o)
 		return err__fail(-EINVAL, "--format %s: not yet in this version", o->format->name);
 	if (o->top && !o->format->has_rows)
 		return err__fail(-EINVAL, "--top: means nothing to --format %s", o->format->name);
-	return 0;
+	return tree__check(o);
 }
 
 static int user__check(const struct cli_opts *o)

@@ -109,6 +109,7 @@ struct cli_opts {
 	int value;
 	int by;
 	u32 top;
+	int tree;
 	int verbosity; /* -1 quiet, 0, 1 verbose */
 	int help;      /* enum help_wanted */
 	int version;

@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -86,6 +89,51 @@ static int file__check(const struct output *out)
 	return 0;
 }
 
+/* ---- what standard output is ---- */
+
+/* COLUMNS of a shell that knows better, else what the terminal says. */
+static u32 terminal__width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	u64 width;
+
+	if (columns && !units__parse_u64(columns, &width) && width && width <= UINT16_MAX)
+		return width;
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return 80;
+}
+
+/* https://no-color.org: set to anything but nothing. */
+static bool terminal__has_colours(void)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	return term && *term && strcmp(term, "dumb") && !(no && *no);
+}
+
+static bool locale__is_utf8(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool is = locale && !strcmp(nl_langinfo_l(CODESET, locale), "UTF-8");
+
+	if (locale)
+		freelocale(locale);
+	return is;
+}
+
+/* Asked for each report: the window may have been resized. Files get whole lines without colours.
+ */
+static void output__look(const struct output *out, struct allocsnoop_report_opts *opts)
+{
+	opts->ascii = !locale__is_utf8();
+	if (out->path || out->fd != STDOUT_FILENO || !isatty(out->fd))
+		return;
+	opts->width = terminal__width();
+	opts->colour = terminal__has_colours();
+}
+
 /* ---- one report ---- */
 
 /* stdio forgets why a write failed; this stream remembers. */
@@ -130,6 +178,7 @@ static int report__write(const struct output *out, const struct allocsnoop_profi
 		.value = out->o->value,
 		.by = out->o->by,
 		.top = out->o->top,
+		.tree = out->o->tree,
 	};
 	struct sink sink = { .fd = fd };
 	FILE *stream = fopencookie(&sink, "w", (cookie_io_functions_t){ .write = sink__write });
@@ -137,6 +186,7 @@ static int report__write(const struct output *out, const struct allocsnoop_profi
 
 	if (!stream)
 		return output__fail(out, -ENOMEM);
+	output__look(out, &opts);
 	if (out->buffer)
 		setvbuf(stream, out->buffer, _IOFBF, BUFFER_SIZE);
 	if (dated && out->o->format->has_rows)

@@ -223,8 +223,7 @@ static int run__loop(struct run *r)
 		int got = allocsnoop__poll(r->session, poll_ms(r));
 		int err;
 
-		progress__start(&r->progress, r->session);
-
+		progress__start(&r->progress, r->session, r->o->words);
 		if (got < 0 && got != -EINTR) {
 			progress__erase(&r->progress);
 			say__library();

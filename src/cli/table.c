@@ -96,6 +96,8 @@ const struct opt_row opt_rows[] = {
 	{ 0, "by", "KEY", "what a row is", OPT_CHOICE, INTO(by),
 	  .choices = keys },
 	{ 't', "top", "N", "rows in text (20)", OPT_COUNT, INTO(top) },
+	{ 0, "tree", NULL, "text: one tree of calls instead of rows", OPT_SET, INTO(tree),
+	  .number = 1 },
 	{ 0, "focus", "RE", "only stacks with a matching frame", .kind = OPT_LATER },
 	{ 0, "ignore", "RE", "only stacks without a matching frame", .kind = OPT_LATER },
 	{ 0, "hide", "RE", "remove matching frames", .kind = OPT_LATER },

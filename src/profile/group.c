@@ -251,6 +251,13 @@ static int pid_key(struct group *g, const struct allocsnoop_sample *s, struct gr
 	return 0;
 }
 
+static int tid_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
+{
+	key->tid = s->tid;
+	key->thread = s->thread ? s->thread : "";
+	return pid_key(g, s, key);
+}
+
 static int function_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
 {
 	(void)g;
@@ -358,6 +365,7 @@ static const struct view views[] = {
 	[ALLOCSNOOP_BY_TYPE] = { type_key, no_frames, false },
 };
 static const struct view view_pids = { pid_key, no_frames, false };
+static const struct view view_tids = { tid_key, no_frames, false };
 
 /* ---- keys ---- */
 
@@ -565,4 +573,9 @@ struct allocsnoop_profile *profile__group(const struct allocsnoop_profile *p, en
 struct allocsnoop_profile *profile__sum_processes(const struct allocsnoop_profile *p)
 {
 	return group__all(p, &view_pids);
+}
+
+struct allocsnoop_profile *profile__sum_threads(const struct allocsnoop_profile *p)
+{
+	return group__all(p, &view_tids);
 }

@@ -20,11 +20,20 @@ struct identity {
 	u32 next; /* identity + 1 with the same hash, 0 for none */
 };
 
+/* A frame of the row at hand. */
+struct step {
+	u32 id;
+	u32 repeat_len; /* as of a node */
+	u32 repeat_times;
+};
+
+#define REPEAT_MAX 12 /* functions that take turns: an import in Python has nine */
+
 struct builder {
 	struct tree *t;
 	const struct tree_opts *opts;
 	VEC(struct identity) identities;
-	VEC(u32) path;		       /* identities of the row at hand, root first */
+	VEC(struct step) path;	       /* of the row at hand, as the tree has it */
 	VEC(struct tree_node *) nodes; /* parents come before their children */
 	struct map by_hash;	       /* of what is shown -> identity + 1 that came last with it */
 	struct map by_frame;	       /* frame -> identity */
@@ -81,6 +90,11 @@ static int identity__of(struct builder *b, const struct allocsnoop_frame *f, enu
 
 /* ---- the path of a row ---- */
 
+static int push_step(struct builder *b, u32 id)
+{
+	return vec__push(&b->path, ((struct step){ .id = id }));
+}
+
 static int push_frame(struct builder *b, const struct allocsnoop_frame *f)
 {
 	u64 known;
@@ -88,11 +102,11 @@ static int push_frame(struct builder *b, const struct allocsnoop_frame *f)
 	int err;
 
 	if (map__get(&b->by_frame, (uintptr_t)f, &known))
-		return vec__push(&b->path, (u32)known);
+		return push_step(b, known);
 	err = identity__of(b, f, TREE_FRAME, &id);
 	if (!err)
 		err = map__put(&b->by_frame, (uintptr_t)f, id);
-	return err ? err : vec__push(&b->path, id);
+	return err ? err : push_step(b, id);
 }
 
 /* Takes the label, as a frame's name. */
@@ -111,7 +125,7 @@ static int push_label(struct builder *b, enum tree_kind kind)
 		return -ENOMEM;
 	*copy = f;
 	err = identity__of(b, copy, kind, &id);
-	return err ? err : vec__push(&b->path, id);
+	return err ? err : push_step(b, id);
 }
 
 static int push_process(struct builder *b, const struct allocsnoop_sample *s)
@@ -153,6 +167,68 @@ static int push_row(struct builder *b, const struct allocsnoop_sample *s)
 	return err;
 }
 
+static void path__reverse(struct step *path, size_t cnt)
+{
+	for (size_t i = 0; i < cnt / 2; i++) {
+		struct step first = path[i];
+
+		path[i] = path[cnt - 1 - i];
+		path[cnt - 1 - i] = first;
+	}
+}
+
+/* ---- recursion ---- */
+
+static bool same_steps(const struct step *a, const struct step *b, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (a[i].id != b[i].id)
+			return false;
+	}
+	return true;
+}
+
+/* How often the block of len steps at the beginning follows itself. */
+static size_t times_of(const struct step *path, size_t cnt, size_t len)
+{
+	size_t times = 1;
+
+	while ((times + 1) * len <= cnt && same_steps(path, path + times * len, len))
+		times++;
+	return times;
+}
+
+/* One block for each that follows itself. Steps that are left out may have repeated themselves. */
+static size_t fold_once(struct step *path, size_t cnt)
+{
+	size_t to = 0, len, times;
+
+	for (size_t i = 0; i < cnt; i += len * times) {
+		times = 1;
+		for (len = 1; len <= REPEAT_MAX && times == 1; len++)
+			times = times_of(path + i, cnt - i, len);
+		len = times > 1 ? len - 1 : 1;
+		memmove(path + to, path + i, len * sizeof(*path));
+		to += len;
+		if (times > path[to - 1].repeat_times && times > 1) {
+			path[to - 1].repeat_len = len;
+			path[to - 1].repeat_times = times;
+		}
+	}
+	return to;
+}
+
+/* Until nothing repeats, so that stacks that differ in depth only become one. */
+static void path__fold(struct builder *b)
+{
+	size_t cnt;
+
+	do {
+		cnt = b->path.cnt;
+		b->path.cnt = fold_once(b->path.v, cnt);
+	} while (b->path.cnt < cnt);
+}
+
 /* ---- nodes ---- */
 
 /* The node's number is its place in the list. */
@@ -191,6 +267,14 @@ static int node__child(struct builder *b, u32 *node, u32 id)
 	}
 	err = node__new(b, *node, id, node);
 	return err ? err : map__put(&b->children, key, *node);
+}
+
+static void node__repeat(struct tree_node *n, const struct step *step)
+{
+	if (step->repeat_times <= n->repeat_times)
+		return;
+	n->repeat_times = step->repeat_times;
+	n->repeat_len = step->repeat_len;
 }
 
 static u64 base_value(const struct allocsnoop_sample *s, enum allocsnoop_value value)
@@ -242,6 +326,16 @@ static double variance(const struct allocsnoop_sample *s, enum allocsnoop_value 
 	}
 }
 
+/* How many of the hits behind the row stand for its blocks of the value's kind. */
+static u64 hit_count(const struct allocsnoop_sample *s, enum allocsnoop_value value)
+{
+	unsigned __int128 part = (unsigned __int128)s->sampled_count * block_count(s, value);
+
+	if (!s->alloc_count)
+		return 0;
+	return (u64)MIN(part / s->alloc_count, (unsigned __int128)s->sampled_count);
+}
+
 static int add_row(struct builder *b, const struct allocsnoop_sample *s)
 {
 	enum allocsnoop_value value = b->opts->value;
@@ -253,10 +347,14 @@ static int add_row(struct builder *b, const struct allocsnoop_sample *s)
 	if (!number && !base)
 		return 0;
 	err = push_row(b, s);
+	if (!err && b->opts->bottom_up)
+		path__reverse(b->path.v, b->path.cnt);
+	if (!err && b->opts->fold)
+		path__fold(b);
 	for (size_t i = 0; !err && i < b->path.cnt; i++) {
-		size_t at = b->opts->bottom_up ? b->path.cnt - 1 - i : i;
-
-		err = node__child(b, &node, b->path.v[at]);
+		err = node__child(b, &node, b->path.v[i].id);
+		if (!err)
+			node__repeat(b->nodes.v[node], &b->path.v[i]);
 	}
 	if (err)
 		return err;
@@ -266,6 +364,8 @@ static int add_row(struct builder *b, const struct allocsnoop_sample *s)
 	last->base = sum__add(last->base, base);
 	last->blocks = sum__add(last->blocks, block_count(s, value));
 	last->var += variance(s, value);
+	last->hits = sum__add(last->hits, hit_count(s, value));
+	last->at_least |= s->at_least;
 	return 0;
 }
 
@@ -279,6 +379,8 @@ static void sum_up(struct builder *b)
 		n->parent->base = sum__add(n->parent->base, n->base);
 		n->parent->blocks = sum__add(n->parent->blocks, n->blocks);
 		n->parent->var += n->var;
+		n->parent->hits = sum__add(n->parent->hits, n->hits);
+		n->parent->at_least |= n->at_least;
 	}
 }
 

@@ -22,9 +22,14 @@ struct tree_node {
 	u64 base;		 /* of a difference: total in the profile before */
 	u64 blocks;		 /* allocations, or blocks of the value's kind, in total */
 	double var;		 /* of total; 0 when exact, or when the value has none */
+	u64 hits;		 /* behind the estimate of total */
 	u32 child_cnt;
-	u32 depth; /* the root has 0 */
+	u32 depth;	  /* the root has 0 */
+	u32 repeat_len;	  /* with fold: this and the repeat_len - 1 nodes above it followed each
+			     other */
+	u32 repeat_times; /* up to so many times, and are told once; else 0 */
 	enum tree_kind kind;
+	bool at_least; /* total is a lower bound */
 };
 
 struct tree_opts {
@@ -33,6 +38,8 @@ struct tree_opts {
 	bool processes; /* stacks begin with their process: its name; with BY_PROCESS also its id,
 			   with BY_THREAD also its thread */
 	enum allocsnoop_by by;
+	bool fold; /* recursion is told once: frames, or up to 12 that take turns, that follow
+		      themselves */
 };
 
 struct tree {
