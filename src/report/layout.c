@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How wide columns are. Numbers are never cut: where a terminal is too narrow, first the columns go
- * that say what others say already, then names lose their middles, the longest first.
+ * that say what others say already, then names lose their middles, the longest first, and last
+ * those that rows are about.
  */
 #include "report/layout.h"
 
@@ -21,18 +22,33 @@ void layout__widen(struct layout *l, size_t column, const struct str *cell)
 	l->columns[column].width = MAX(l->columns[column].width, width);
 }
 
-/* Columns of the terminal that are asked for when no name has more than `name_max`. */
-static size_t layout__width(const struct layout *l, size_t name_max)
+/* How long names may be. */
+struct bounds {
+	size_t main, beside;
+};
+
+static size_t column__width(const struct layout_column *c, struct bounds b)
+{
+	return c->left ? MIN(c->width, c->main ? b.main : b.beside) : c->width;
+}
+
+/* Columns of the terminal that are asked for then. */
+static size_t layout__width(const struct layout *l, struct bounds b)
 {
 	size_t width = l->indent;
 
 	for (size_t i = 0; i < l->cnt; i++) {
-		const struct layout_column *c = &l->columns[i];
-
-		if (c->shown)
-			width += BETWEEN + (c->left ? MIN(c->width, name_max) : c->width);
+		if (l->columns[i].shown)
+			width += BETWEEN + column__width(&l->columns[i], b);
 	}
 	return width;
+}
+
+/* Lowers one of b's bounds, as far as it must be and not below `least`. */
+static void layout__lower(const struct layout *l, struct bounds *b, size_t *bound, size_t least)
+{
+	while (*bound > least && layout__width(l, *b) > l->opts->width)
+		--*bound;
 }
 
 static struct layout_column *most_spare(struct layout *l)
@@ -51,20 +67,21 @@ static struct layout_column *most_spare(struct layout *l)
 void layout__fit(struct layout *l)
 {
 	struct layout_column *spare;
-	size_t name_max = 0;
+	struct bounds b = { 0 };
 
 	if (!l->opts->width)
 		return;
-	while (layout__width(l, NAME_MIN) > l->opts->width && (spare = most_spare(l)))
+	while (layout__width(l, (struct bounds){ NAME_MIN, NAME_MIN }) > l->opts->width &&
+	       (spare = most_spare(l)))
 		spare->shown = false;
 	for (size_t i = 0; i < l->cnt; i++)
-		name_max = MAX(name_max, l->columns[i].left ? l->columns[i].width : 0);
-	while (name_max > NAME_LEAST && layout__width(l, name_max) > l->opts->width)
-		name_max--;
-	for (size_t i = 0; i < l->cnt; i++) {
-		if (l->columns[i].left)
-			l->columns[i].width = MIN(l->columns[i].width, name_max);
-	}
+		b.main = b.beside = MAX(b.main, l->columns[i].left ? l->columns[i].width : 0);
+	layout__lower(l, &b, &b.beside, NAME_MIN / 2);
+	layout__lower(l, &b, &b.main, NAME_MIN);
+	layout__lower(l, &b, &b.beside, NAME_LEAST);
+	layout__lower(l, &b, &b.main, NAME_LEAST);
+	for (size_t i = 0; i < l->cnt; i++)
+		l->columns[i].width = column__width(&l->columns[i], b);
 }
 
 void layout__add(const struct layout *l, size_t column, struct str *cell, enum paint paint,

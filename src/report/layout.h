@@ -11,6 +11,7 @@ struct layout_column {
 	size_t width;
 	bool shown;
 	bool left; /* names; numbers stand right, and are never cut */
+	bool main; /* what rows are about: names beside it are cut first */
 	u8 spare;  /* 0: always shown; else left out on narrow terminals, the greatest first */
 };
 

@@ -149,7 +149,9 @@ static void measure(struct stack_text *t)
 		.indent = strlen(INDENT),
 	};
 	for (size_t c = 0; c < FRAME_COLUMNS; c++)
-		t->layout.columns[c] = (struct layout_column){ .shown = true, .left = true };
+		t->layout.columns[c] = (struct layout_column){ .shown = true,
+							       .left = true,
+							       .main = c == FUNCTION };
 	for (size_t i = 0; i < t->s->frame_cnt; i += r.len * r.times) {
 		r = repeat_at(t->s, i);
 		for (size_t k = 0; k < r.len * FRAME_COLUMNS; k++) {

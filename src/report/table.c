@@ -126,6 +126,7 @@ static void lay_out(struct table *t)
 		t->layout.columns[c] = (struct layout_column){
 			.shown = column__wanted(t, &columns[c]),
 			.left = columns[c].left,
+			.main = columns[c].main,
 			.spare = columns[c].spare,
 		};
 	widen(t, NULL);

@@ -45,7 +45,8 @@ struct column {
 	u32 by;	    /* 1 << enum allocsnoop_by, or'ed; 0: any */
 	bool left;  /* names; numbers stand right */
 	enum paint paint;
-	u8 spare; /* as of a layout's column */
+	bool main; /* as of a layout's column */
+	u8 spare;
 };
 
 #define WANTED_EXACT	 1u  /* every allocation was counted */
