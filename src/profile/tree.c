@@ -24,9 +24,9 @@ struct identity {
 struct step {
 	u32 id;
 	u32 repeat_len; /* as of a node */
-	u32 repeat_times;
 };
 
+#define FOLD_MAX   8  /* rounds of looking for them */
 #define REPEAT_MAX 12 /* functions that take turns: an import in Python has nine */
 
 struct builder {
@@ -210,23 +210,22 @@ static size_t fold_once(struct step *path, size_t cnt)
 		len = times > 1 ? len - 1 : 1;
 		memmove(path + to, path + i, len * sizeof(*path));
 		to += len;
-		if (times > path[to - 1].repeat_times && times > 1) {
-			path[to - 1].repeat_len = len;
-			path[to - 1].repeat_times = times;
-		}
+		if (times > 1)
+			path[to - 1].repeat_len = MAX(path[to - 1].repeat_len, (u32)len);
 	}
 	return to;
 }
 
-/* Until nothing repeats, so that stacks that differ in depth only become one. */
+/* Until nothing repeats, so that stacks that differ in depth only become one; made-up stacks may be
+ * such that each round finds one block only. */
 static void path__fold(struct builder *b)
 {
-	size_t cnt;
+	size_t cnt = SIZE_MAX;
 
-	do {
+	for (u32 i = 0; i < FOLD_MAX && b->path.cnt < cnt; i++) {
 		cnt = b->path.cnt;
 		b->path.cnt = fold_once(b->path.v, cnt);
-	} while (b->path.cnt < cnt);
+	}
 }
 
 /* ---- nodes ---- */
@@ -269,12 +268,9 @@ static int node__child(struct builder *b, u32 *node, u32 id)
 	return err ? err : map__put(&b->children, key, *node);
 }
 
-static void node__repeat(struct tree_node *n, const struct step *step)
+static void node__repeats(struct tree_node *n, u32 len)
 {
-	if (step->repeat_times <= n->repeat_times)
-		return;
-	n->repeat_times = step->repeat_times;
-	n->repeat_len = step->repeat_len;
+	n->repeat_len = MAX(n->repeat_len, len);
 }
 
 static u64 base_value(const struct allocsnoop_sample *s, enum allocsnoop_value value)
@@ -354,7 +350,7 @@ static int add_row(struct builder *b, const struct allocsnoop_sample *s)
 	for (size_t i = 0; !err && i < b->path.cnt; i++) {
 		err = node__child(b, &node, b->path.v[i].id);
 		if (!err)
-			node__repeat(b->nodes.v[node], &b->path.v[i]);
+			node__repeats(b->nodes.v[node], b->path.v[i].repeat_len);
 	}
 	if (err)
 		return err;

@@ -24,10 +24,9 @@ struct tree_node {
 	double var;		 /* of total; 0 when exact, or when the value has none */
 	u64 hits;		 /* behind the estimate of total */
 	u32 child_cnt;
-	u32 depth;	  /* the root has 0 */
-	u32 repeat_len;	  /* with fold: this and the repeat_len - 1 nodes above it followed each
-			     other */
-	u32 repeat_times; /* up to so many times, and are told once; else 0 */
+	u32 depth;	/* the root has 0 */
+	u32 repeat_len; /* with fold: so many nodes, up to this one, follow themselves in some
+			   rows, and are told once; else 0 */
 	enum tree_kind kind;
 	bool at_least; /* total is a lower bound */
 };

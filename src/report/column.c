@@ -335,8 +335,10 @@ const struct column columns[] = {
 	{ "blocks", live_count_cell, .wanted = LIVE, .parts = PART(ROWS) },
 	{ "95 %", live_count_interval_cell, .wanted = LIVE | SAMPLED, .parts = PART(ROWS), .spare = 4 },
 	{ "age", age_cell, .wanted = LIVE, .parts = PART(ROWS) },
-	{ "allocated", bytes_cell, .wanted = LIVE, .parts = PART(ROWS), .spare = 6 },
-	{ "in calls", count_cell, .wanted = LIVE, .parts = PART(ROWS), .spare = 5 },
+	{ "allocated", bytes_cell, .wanted = LIVE, .parts = PART(ROWS), .spare = 6,
+	  .shows = VALUE(ALLOC_BYTES) },
+	{ "in calls", count_cell, .wanted = LIVE, .parts = PART(ROWS), .spare = 5,
+	  .shows = VALUE(ALLOC_COUNT) },
 	{ "freed", freed_cell, .wanted = LIVE, .parts = PART(ROWS), .spare = 7 },
 
 	{ "size", bytes_cell, .wanted = ALLOC },

@@ -50,11 +50,7 @@ void look__basename(struct str *s, const char *path)
 
 size_t look__width(const struct str *s)
 {
-	size_t width = 0;
-
-	for (size_t i = 0; i < s->len; i++)
-		width += ((u8)s->s[i] & 0xc0) != 0x80;
-	return width;
+	return paint__columns(s->s, s->len);
 }
 
 void look__count(struct str *s, u64 cnt, const char *one, const char *many)

@@ -19,6 +19,10 @@ enum paint {
 void paint__begin(struct str *s, const struct allocsnoop_report_opts *opts, enum paint paint);
 void paint__end(struct str *s, const struct allocsnoop_report_opts *opts, enum paint paint);
 
+/* Columns that text takes on a terminal: ideographs take two, combining characters none (by blocks
+ * of Unicode, after UAX #11). */
+size_t paint__columns(const char *s, size_t len);
+
 #define PAINT_BAR_WIDTH 8
 
 /* A part of a whole as a bar of up to PAINT_BAR_WIDTH columns, in eighths of one. */

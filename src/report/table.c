@@ -119,6 +119,13 @@ static int print_rest(struct table *t)
 	return text__wrapped(&t->line, t->opts, strlen("    "), t->out);
 }
 
+static u8 column__spare(const struct table *t, const struct column *c)
+{
+	size_t value = t->opts->value;
+
+	return value < 32 && c->shows >> value & 1 ? 0 : c->spare;
+}
+
 static void lay_out(struct table *t)
 {
 	t->layout = (struct layout){ .opts = t->opts, .cnt = column_cnt };
@@ -127,7 +134,7 @@ static void lay_out(struct table *t)
 			.shown = column__wanted(t, &columns[c]),
 			.left = columns[c].left,
 			.main = columns[c].main,
-			.spare = columns[c].spare,
+			.spare = column__spare(t, &columns[c]),
 		};
 	widen(t, NULL);
 	for (size_t i = 0; i < t->shown; i++)

@@ -47,6 +47,7 @@ struct column {
 	enum paint paint;
 	bool main; /* as of a layout's column */
 	u8 spare;
+	u32 shows; /* 1 << enum allocsnoop_value: never spare where rows are sorted by it */
 };
 
 #define WANTED_EXACT	 1u  /* every allocation was counted */

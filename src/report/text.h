@@ -23,7 +23,7 @@ void look__name(struct str *s, const char *name);
 /* The last part of a path, likewise. */
 void look__basename(struct str *s, const char *path);
 
-/* Columns that text takes on a terminal (wide characters count one). */
+/* Columns that text takes on a terminal. */
 size_t look__width(const struct str *s);
 
 /* "1 block", "2 blocks": one, many. */

@@ -252,8 +252,7 @@ static void make_name(struct tree_text *t, const struct tree_node *n, enum hang 
 	str__clear(&t->aside);
 	look__name(&t->cell, n->frame->function);
 	str__add(&t->cell, n->frame->inlined ? " (inlined)" : "");
-	if (n->repeat_len == 1)
-		str__addf(&t->cell, " x %u at most", n->repeat_times);
+	str__add(&t->cell, n->repeat_len == 1 ? " (recursive)" : "");
 	if (!known)
 		add_aside(t, n->frame, stack__add_module);
 	add_aside(t, n->frame, stack__add_place);
@@ -304,8 +303,7 @@ static int print_repeat(struct tree_text *t, const struct tree_node *n)
 
 	if (n->repeat_len < 2 || t->measuring)
 		return 0;
-	snprintf(words, sizeof(words), "[these %u frames x %u at most]", n->repeat_len,
-		 n->repeat_times);
+	snprintf(words, sizeof(words), "[these %u frames repeat]", n->repeat_len);
 	return print_words(t, NULL, words, HANG_TRUNK);
 }
 

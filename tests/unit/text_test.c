@@ -208,6 +208,11 @@ static void test_fit(void)
 	check_fit("operator", 0, false, "");
 	check_fit("äöüßéè", 5, false, "äö…éè");
 	check_fit("äöüßéè", 6, true, "äöüßéè");
+	check_fit("分配内存", 8, false, "分配内存");
+	check_fit("分配内存", 7, false, "分…存"); /* half an ideograph is none */
+	check_fit("e\u0301e\u0301e\u0301e\u0301", 3, false, "e\u0301…e\u0301");
+	CHECK_EQ(paint__columns("\xf0\x9f", 2), 1); /* nothing is read behind the end */
+	CHECK_EQ(paint__columns("a\U0001f600b", 6), 4);
 }
 
 static void check_wrap(const char *line, size_t width, size_t indent, const char *want)

@@ -98,6 +98,32 @@ static void test_ends(void)
 	profile__free(p);
 }
 
+/* Recursion of whatever depth is one, also where functions take turns, and its turns turn. */
+static void test_fold(void)
+{
+	struct allocsnoop_profile *p = profile__new();
+	const struct allocsnoop_frame *m = frame(p, "malloc", "libc.so.6", 1);
+	const struct allocsnoop_frame *a = frame(p, "a", "prog", 2), *b = frame(p, "b", "prog", 3);
+	const struct allocsnoop_frame *r = frame(p, "r", "prog", 4);
+	struct tree t;
+
+	add_row(p, 1, "x", 1, 1, 1, FRAMES(m, r));
+	add_row(p, 1, "x", 2, 1, 2, FRAMES(m, r, r, r));
+	add_row(p, 1, "x", 3, 1, 4, FRAMES(m, b, a));
+	add_row(p, 1, "x", 4, 1, 8, FRAMES(m, b, a, b, a));
+	add_row(p, 1, "x", 5, 1, 16, FRAMES(m, b, a, a, b, a, b, a, a));
+	check_tree(p, (struct tree_opts){ .fold = true },
+		   "31 [a 28 [b 28 [malloc 28]], r 3 [malloc 3]]");
+	check_tree(p, (struct tree_opts){ .fold = true, .bottom_up = true },
+		   "31 [malloc 31 [b 28 [a 28], r 3]]");
+	CHECK_EQ(tree__init(&t, p, &(struct tree_opts){ .fold = true }), 0);
+	CHECK_EQ(t.root->child->child->repeat_len, 2);
+	CHECK_EQ(t.root->child->next->repeat_len, 1);
+	CHECK_EQ(t.root->child->child->child->repeat_len, 0);
+	tree__fini(&t);
+	profile__free(p);
+}
+
 /* Equal values: by name, whatever the rows' order. */
 static void test_order(void)
 {
@@ -212,7 +238,7 @@ static void test_many(void)
 	add_row(p, 1, "x", MANY, 1, 1, stack);
 	profile__finish(p);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
-	CHECK_EQ(tree__init(&t, p, &(struct tree_opts){ 0 }), 0);
+	CHECK_EQ(tree__init(&t, p, &(struct tree_opts){ .fold = true }), 0);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
 	CHECK(t.root->total == p->info.alloc_bytes);
 	CHECK_EQ(t.depth, 1000);
@@ -229,6 +255,7 @@ int main(void)
 	test_small();
 	test_ends();
 	test_order();
+	test_fold();
 	test_lines();
 	test_sums();
 	test_hostile();
