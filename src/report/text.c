@@ -167,7 +167,8 @@ static void add_processes(struct str *s, const struct allocsnoop_profile *p)
 	str__add(s, "\n");
 }
 
-static void add_header(struct str *s, const struct allocsnoop_profile *p)
+static void add_header(struct str *s, const struct allocsnoop_profile *p,
+		       const struct allocsnoop_report_opts *opts)
 {
 	const struct allocsnoop_info *info = &p->info;
 	struct allocsnoop_sample all;
@@ -194,6 +195,7 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p)
 			  : !is_live(info) ? "with impossible sizes"
 			  : info->exact	   ? "that failed"
 					   : "seen to fail (returns of kept ones only)");
+	filter__add_header(s, info, opts);
 	add_total(s, info, all.sampled_count);
 	if (is_live(info))
 		live__add_header(s, p, &all);
@@ -262,6 +264,8 @@ static int write_rows(const struct allocsnoop_profile *p, const struct allocsnoo
 	struct allocsnoop_profile *sums;
 	int err;
 
+	if (p->info.diff)
+		return diff__write_rows(p, opts, out);
 	if (opts->by != ALLOCSNOOP_BY_PROCESS)
 		return write_tables(p, opts, out);
 	sums = profile__sum_processes(p);
@@ -279,7 +283,10 @@ static int write_all(const struct allocsnoop_profile *p, const struct allocsnoop
 	struct str s = { 0 };
 	int err;
 
-	add_header(&s, p);
+	if (p->info.diff)
+		diff__add_header(&s, p, opts);
+	else
+		add_header(&s, p, opts);
 	err = print_str(&s, out);
 	if (!err)
 		err = write_rows(p, opts, out);
