@@ -13,6 +13,7 @@
 #include "doctor/doctor.h"
 #include "elf/image.h"
 #include "names.h"
+#include "pprof/pprof.h"
 #include "proc/launch.h"
 #include "proc/maps.h"
 #include "proc/task.h"
@@ -226,6 +227,12 @@ const struct allocsnoop_point *allocsnoop_profile__point(const struct allocsnoop
 void allocsnoop_profile__free(struct allocsnoop_profile *p)
 {
 	profile__free(p);
+}
+
+int allocsnoop_profile__read(FILE *in, struct allocsnoop_profile **profile)
+{
+	err__clear();
+	return pprof__read(in, profile);
 }
 
 /* What the writer gets: the profile, chosen from, and unless it wants all rows grouped and sorted.

@@ -131,7 +131,8 @@ const struct format_row format_rows[] = {
 	{ "text", ".txt", "for people", .holds_losses = true, .has_rows = true },
 	{ "folded", ".folded", "one stack a line, for flame graphs", .holds_losses = false },
 	{ "json", ".json", "everything, for programs", .holds_losses = true },
-	{ "pprof", ".pb.gz", "for pprof", .binary = true, .later = true },
+	{ "pprof", ".pb.gz", "everything, for pprof and to be read again", .binary = true,
+	  .holds_losses = true },
 	{ "html", ".html", "a page to explore", .later = true },
 	{},
 };
