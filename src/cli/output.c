@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "cli/say.h"
 #include "cli/signals.h"
 
 #define BUFFER_SIZE (256 * 1024) /* reports of a whole machine have 100 MB */
@@ -130,6 +131,11 @@ static int report__write(const struct output *out, const struct allocsnoop_profi
 		.value = out->o->value,
 		.by = out->o->by,
 		.top = out->o->top,
+		.focus = out->o->focus,
+		.ignore = out->o->ignore,
+		.hide = out->o->hide,
+		.lines = out->o->lines || out->o->format->lines,
+		.no_inlines = out->o->no_inlines,
 	};
 	struct sink sink = { .fd = fd };
 	FILE *stream = fopencookie(&sink, "w", (cookie_io_functions_t){ .write = sink__write });
@@ -180,6 +186,27 @@ int output__write(struct output *out, const struct allocsnoop_profile *profile, 
 
 	out->report_cnt++;
 	return err;
+}
+
+bool output__pipe_gone(const struct output *out, int err)
+{
+	return err == -EPIPE && out->fd == STDOUT_FILENO && !out->path;
+}
+
+void output__tell_losses(const struct output *out, const struct allocsnoop_profile *profile)
+{
+	size_t cnt = allocsnoop_profile__loss_cnt(profile);
+
+	if (out->o->format->holds_losses || out->o->verbosity < 0)
+		return;
+	if (allocsnoop_profile__info(profile)->at_least)
+		say__line("numbers are lower bounds: see --max-overhead");
+	for (size_t i = 0; i < cnt; i++) {
+		const struct allocsnoop_loss *loss = allocsnoop_profile__loss(profile, i);
+
+		err__fail(0, "lost: %s %" PRIu64 ": %s", loss->name, loss->count, loss->text);
+		say__failure();
+	}
 }
 
 /* ---- open, close ---- */

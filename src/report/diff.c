@@ -74,11 +74,13 @@ static void add_side(struct str *s, const char *label, const char *target, u64 d
 {
 	char buf[32];
 
-	str__addf(s, TEXT_LABEL "%s", label, units__format_ns(duration_ns, buf));
-	if (target && *target) {
-		str__add(s, ": ");
+	bool named = target && *target;
+
+	str__addf(s, TEXT_LABEL, label);
+	if (named)
 		look__name(s, target);
-	}
+	if (duration_ns) /* profiles of others may not know */
+		str__addf(s, "%s%s", named ? ", in " : "in ", units__format_ns(duration_ns, buf));
 	str__add(s, "\n");
 }
 
