@@ -348,7 +348,10 @@ static int filter__run(struct filter *f)
 	if (err || (!f->focus.given && !f->ignore.given))
 		return err ? err : profile__copy_points(f->to, f->p);
 	filter__totals(f);
-	return f->to->info.diff ? 0 : filter__processes(f);
+	if (!f->to->info.diff)
+		return filter__processes(f);
+	f->to->processes.cnt = 0; /* rows of a difference have no ids to tell whose they are */
+	return 0;
 }
 
 static int filter__init(struct filter *f)

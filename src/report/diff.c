@@ -114,6 +114,10 @@ static void add_total(struct str *s, const char *label, enum allocsnoop_value va
 	s64 change = sample__change(all, value);
 
 	str__addf(s, TEXT_LABEL, label);
+	if (exact && !change) {
+		str__addf(s, "no change: %" PRIu64 " %s\n", sample__value(all, value), unit);
+		return;
+	}
 	add_change(s, value, change);
 	if (is_bytes(value) && (change >= 1024 || change <= -1024))
 		str__addf(s, " (%+" PRId64 ")", change);
