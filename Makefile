@@ -195,6 +195,7 @@ check-vm: need-root deps-check
 	@tests/vm/run.sh
 
 fuzz: need-root deps-check
+	@$(MAKE) --no-print-directory $(BUILD)/tests/tools/profiles
 	@BUILD=$(BUILD) tests/fuzz/run.sh 600
 
 bench: need-root deps-bench
@@ -245,7 +246,7 @@ help:
 		'make          build $(BUILD)/allocsnoop and $(BUILD)/liballocsnoop.{a,so}' \
 		'make install  PREFIX=/usr/local DESTDIR=   (also: uninstall)' \
 		'make bench    what tracing costs, beside other tools, in one run (root)' \
-		'make fuzz     ten minutes of hostile unwind sections, then Go tables' \
+		'make fuzz     ten minutes of hostile unwind sections, then Go tables and profiles' \
 		'make check-vm the main job under a 6.1 kernel in an emulated machine (root)' \
 		'make deps     only install what building needs (root)' \
 		'make lint     format, include rules, static checks;  make format  applies the format' \

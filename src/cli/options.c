@@ -523,7 +523,8 @@ static int format__choose(struct cli_opts *o)
 		if (!f->name)
 			return format__unknown(o->format_name);
 	} else if (o->output) {
-		while (f->name && !ends_with(o->output, f->extension))
+		while (f->name && !ends_with(o->output, f->extension) &&
+		       !(f->other && ends_with(o->output, f->other)))
 			f++;
 		f = f->name ? f : format__default(o);
 	} else {

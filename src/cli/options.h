@@ -86,6 +86,7 @@ struct format_row {
 	bool whole;	   /* all rows are in it as they are: --by means nothing */
 	bool all_values;   /* all values are in it: --value means nothing */
 	bool later;	   /* known, but not in this version */
+	const char *other; /* another extension, or NULL */
 };
 
 enum help_wanted { HELP_NO, HELP_EVERYDAY, HELP_ALL };

@@ -84,7 +84,7 @@ const struct opt_row opt_rows[] = {
 	  INTO(interval_ns) },
 
 	{ .help = "The report" },
-	{ 'f', "format", "FMT", "text (default), folded, json; guessed from -o", OPT_TEXT,
+	{ 'f', "format", "FMT", "text (default), folded, json, pprof; guessed from -o", OPT_TEXT,
 	  INTO(format_name), .verbs = VERB_REPORTS | VERB_DOCTOR },
 	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output),
 	  .verbs = VERB_REPORTS },
@@ -134,7 +134,8 @@ const struct format_row format_rows[] = {
 	{ "folded", ".folded", "one stack a line, for flame graphs", .holds_losses = false },
 	{ "json", ".json", "everything, for programs", .holds_losses = true },
 	{ "pprof", ".pb.gz", "everything, for pprof and to be read again", .binary = true,
-	  .holds_losses = true, .lines = true, .whole = true, .all_values = true },
+	  .holds_losses = true, .lines = true, .whole = true, .all_values = true,
+	  .other = ".pprof" },
 	{ "html", ".html", "a page to explore", .lines = true, .whole = true, .later = true },
 	{},
 };

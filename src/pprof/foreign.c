@@ -282,5 +282,7 @@ int foreign__finish(struct in *in)
 					"in no number",
 					1);
 	profile__finish(p);
+	if (p->info.exact)
+		p->info.events = p->info.alloc_count;
 	return err ? in__no_memory() : 0;
 }
