@@ -182,6 +182,9 @@ int allocsnoop_profile__diff(const struct allocsnoop_profile *before,
 	struct diff d = { .before = before, .later = later };
 	int err = info__check_alike(&before->info, &later->info, "compare profiles");
 
+	if (!err && before->info.filtered != later->info.filtered)
+		err = err__fail(-EINVAL, "cannot compare profiles: one holds chosen rows only "
+					 "(--focus, --ignore)");
 	if (err)
 		return err;
 	d.to = profile__new();

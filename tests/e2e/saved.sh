@@ -61,6 +61,8 @@ grep -qE '^leak;.*;leak_here;malloc 640 320000$' "$TMP/diff.folded" || fail "the
 as_nobody "$SNOOP" diff -o "$TMP/out/diff.pb.gz" "$TMP/1.pb.gz" "$TMP/leaky.pb.gz"
 as_nobody "$SNOOP" report "$TMP/out/diff.pb.gz" --by function | grep -q '+4990 blocks  leak_here$' ||
 	fail "a saved difference isn't one any more"
+is_same "a difference, saved" "$(as_nobody "$SNOOP" report "$TMP/out/diff.pb.gz")" \
+	"$(as_nobody "$SNOOP" diff "$TMP/1.pb.gz" "$TMP/leaky.pb.gz")"
 
 # Views of what was saved.
 json "$TMP/focus.json" report --focus 'leak_here' "$TMP/leaky.pb.gz"
@@ -76,6 +78,12 @@ is_same "the allocator's caller when it is hidden" "$(as_nobody "$SNOOP" report 
 	-f json "$TMP/leaky.pb.gz" | jq -r '.stacks[0].frames[1].function')" leak_here
 "$SNOOP" -q --live --focus 'leak_here' --hide main -f json -- "$WORK/leak" 7 >"$TMP/now" 2>&1
 grep -v '^live ' "$TMP/now" >"$TMP/now.json"
+as_nobody "$SNOOP" report --focus 'leak_here' -o "$TMP/out/chosen.pb.gz" "$TMP/leaky.pb.gz"
+json "$TMP/chosen.json" report "$TMP/out/chosen.pb.gz"
+is_same "a part, saved" "$(jq -c '[.totals.live_bytes, .filter.all_live_bytes]' "$TMP/chosen.json")" \
+	"$(jq -c '[.totals.live_bytes, .filter.all_live_bytes]' "$TMP/focus.json")"
+refused 1 "cannot compare profiles: one holds chosen rows" "$SNOOP" diff "$TMP/out/chosen.pb.gz" "$TMP/leaky.pb.gz"
+rm "$TMP/out/chosen.pb.gz"
 is_same "focus when recording" "$(jq -c '[.totals.live_bytes, ([.stacks[].frames[].function] | index("main"))]' \
 	"$TMP/now.json")" "[448,null]"
 
