@@ -406,6 +406,7 @@ struct allocsnoop_info {
 	bool filtered; /* rows were chosen by focus or ignore: totals are theirs, these of all */
 	uint64_t all_alloc_count, all_alloc_bytes;
 	uint64_t all_live_count, all_live_bytes;
+	uint32_t profile_cnt; /* profiles that this one is the sum of; 0: it's one */
 };
 
 ALLOCSNOOP_API const struct allocsnoop_info *

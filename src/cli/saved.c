@@ -17,12 +17,17 @@
 #include "cli/say.h"
 #include "cli/signals.h"
 
+/* A profile that was read, or the sum of some that stood beside each other. */
+struct part {
+	struct allocsnoop_profile *profile;
+	size_t cnt; /* that it is the sum of */
+};
+
 struct saved {
 	struct cli_opts o; /* the user's, completed by what the profiles are */
 	struct output out;
-	VEC(struct allocsnoop_profile *) read;
-	struct allocsnoop_profile *made; /* of those that were read; NULL: the one that was */
-	const struct allocsnoop_profile *profile;
+	VEC(struct part) parts;
+	const struct allocsnoop_profile *profile; /* that is reported */
 };
 
 /* What the library said, in front of it whose fault it is. */
@@ -63,7 +68,7 @@ static int saved__read_stream(struct saved *s, FILE *in, const char *name)
 	err = allocsnoop_profile__read(in, &profile);
 	if (err)
 		return library__fails(err, name);
-	if (!vec__push(&s->read, profile))
+	if (!vec__push(&s->parts, ((struct part){ profile, 1 })))
 		return 0;
 	allocsnoop_profile__free(profile);
 	return err__fail(-ENOMEM, "out of memory");
@@ -84,27 +89,74 @@ static int saved__read(struct saved *s, const char *path)
 	return err;
 }
 
-static int saved__read_all(struct saved *s)
+/* ---- adding up ---- */
+
+/* Puts `made` in the place of the last two. */
+static void saved__replace(struct saved *s, struct allocsnoop_profile *made)
+{
+	struct part *b = &s->parts.v[s->parts.cnt - 1], *a = b - 1;
+
+	allocsnoop_profile__free(a->profile);
+	allocsnoop_profile__free(b->profile);
+	a->profile = made;
+	a->cnt += b->cnt;
+	s->parts.cnt--;
+}
+
+static int saved__add_last(struct saved *s)
+{
+	const struct part *last = &s->parts.v[s->parts.cnt - 2];
+	const struct allocsnoop_profile *both[] = { last[0].profile, last[1].profile };
+	struct allocsnoop_profile *sum;
+	int err = allocsnoop_profile__merge(both, 2, &sum);
+
+	if (err)
+		return library__fails(err, NULL);
+	saved__replace(s, sum);
+	return 0;
+}
+
+/*
+ * Equal numbers of profiles are added up as soon as they stand beside each other, as in a merge
+ * sort: a thousand profiles are never in memory at once, and none is copied more than ten times.
+ */
+static int saved__read_sum(struct saved *s)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < s->o.files.cnt; i++)
+	for (size_t i = 0; !err && i < s->o.files.cnt; i++) {
 		err = saved__read(s, s->o.files.v[i]);
+		while (!err && s->parts.cnt > 1 &&
+		       s->parts.v[s->parts.cnt - 2].cnt == s->parts.v[s->parts.cnt - 1].cnt)
+			err = saved__add_last(s);
+	}
+	while (!err && s->parts.cnt > 1)
+		err = saved__add_last(s);
 	return err;
 }
 
-/* The one profile that is reported. */
+static int saved__read_diff(struct saved *s)
+{
+	struct allocsnoop_profile *diff;
+	int err = saved__read(s, s->o.files.v[0]);
+
+	if (!err)
+		err = saved__read(s, s->o.files.v[1]);
+	if (err)
+		return err;
+	err = allocsnoop_profile__diff(s->parts.v[0].profile, s->parts.v[1].profile, &diff);
+	if (err)
+		return library__fails(err, NULL);
+	saved__replace(s, diff);
+	return 0;
+}
+
 static int saved__make(struct saved *s)
 {
-	int err = 0;
+	int err = s->o.verb == VERB_DIFF ? saved__read_diff(s) : saved__read_sum(s);
 
-	if (s->o.verb == VERB_DIFF)
-		err = allocsnoop_profile__diff(s->read.v[0], s->read.v[1], &s->made);
-	else if (s->read.cnt > 1)
-		err = allocsnoop_profile__merge((const struct allocsnoop_profile *const *)s->read.v,
-						s->read.cnt, &s->made);
-	s->profile = s->made ? s->made : s->read.v[0];
-	return err ? library__fails(err, NULL) : 0;
+	s->profile = err ? NULL : s->parts.v[0].profile;
+	return err;
 }
 
 /* ---- options that depend on what was saved ---- */
@@ -192,8 +244,6 @@ static int saved__run(struct saved *s, bool *pipe_gone)
 	if (err == -EINVAL)
 		status = EXIT_USAGE;
 	if (!err)
-		err = saved__read_all(s);
-	if (!err)
 		err = saved__make(s);
 	if (!err) {
 		err = saved__check(s);
@@ -216,10 +266,9 @@ int run__saved(const struct cli_opts *o)
 
 	signals__init_quitting();
 	status = saved__run(&s, &pipe_gone);
-	allocsnoop_profile__free(s.made);
-	for (size_t i = 0; i < s.read.cnt; i++)
-		allocsnoop_profile__free(s.read.v[i]);
-	vec__free(&s.read);
+	for (size_t i = 0; i < s.parts.cnt; i++)
+		allocsnoop_profile__free(s.parts.v[i].profile);
+	vec__free(&s.parts);
 	output__close(&s.out);
 	if (pipe_gone)
 		signals__die_of_pipe();

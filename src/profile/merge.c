@@ -15,7 +15,7 @@
 #include "profile/copy.h"
 #include "profile/group.h"
 
-#define NAMED_TARGETS 3 /* in the target of a sum of different ones */
+#define TARGETS_LEN 100 /* bytes after which a sum's list of targets ends */
 
 #define SEVERAL UINT64_MAX /* profiles know the process */
 
@@ -149,6 +149,11 @@ static void add_times(struct allocsnoop_info *to, const struct allocsnoop_info *
 		to->old_ns = 0;
 }
 
+static u32 profiles(const struct allocsnoop_info *info)
+{
+	return MAX(info->profile_cnt, 1u);
+}
+
 /* What isn't the sum of rows. */
 static void info__add(struct allocsnoop_info *to, const struct allocsnoop_info *from)
 {
@@ -161,6 +166,7 @@ static void info__add(struct allocsnoop_info *to, const struct allocsnoop_info *
 	to->grown &= from->grown;
 	to->filtered |= from->filtered;
 	to->trace |= from->trace;
+	to->profile_cnt = profiles(to) + profiles(from);
 }
 
 static void add_filtered(struct allocsnoop_info *to, const struct allocsnoop_info *from)
@@ -201,37 +207,44 @@ static void merge__finish(struct merge *m)
 	info->live_bytes_se = se.live_bytes_se;
 }
 
-static bool same_target(const struct allocsnoop_info *a, const struct allocsnoop_info *b)
+/* Is the name one of the list? */
+static bool is_listed(const char *list, const char *name)
 {
-	return !strcmp(a->target ? a->target : "", b->target ? b->target : "");
-}
+	size_t len = strlen(name);
 
-static void add_targets(const struct merge *m, struct str *s)
-{
-	size_t named = 0;
+	for (const char *at = list; at && (at = strstr(at, name)); at++) {
+		bool begins = at == list || (at - list >= 2 && !memcmp(at - 2, ", ", 2));
+		bool ends = !at[len] || !strncmp(at + len, ", ", 2);
 
-	for (size_t i = 0; i < m->cnt && named <= NAMED_TARGETS; i++) {
-		const struct allocsnoop_info *info = &m->profiles[i]->info;
-		size_t first = 0;
-
-		while (first < i && !same_target(&m->profiles[first]->info, info))
-			first++;
-		if (first < i || !info->target || !*info->target)
-			continue;
-		str__add(s, named ? ", " : ": ");
-		str__add(s, named++ < NAMED_TARGETS ? info->target : "...");
+		if (begins && ends)
+			return true;
 	}
+	return false;
 }
 
-/* "3 profiles: every process" */
+/* False: the list is long enough. */
+static bool add_target(struct str *s, const char *target)
+{
+	if (!target || !*target || is_listed(s->s, target))
+		return true;
+	str__add(s, s->len ? ", " : "");
+	if (s->len < TARGETS_LEN) {
+		str__add(s, target);
+		return true;
+	}
+	str__add(s, "...");
+	return false;
+}
+
+/* "sqlite3 :memory:, process 12 (nginx), ..." */
 static int merge__target(struct merge *m)
 {
 	struct str s = {};
 	const char *target;
 
-	str__addf(&s, "%zu profiles", m->cnt);
-	add_targets(m, &s);
-	target = s.oom ? NULL : arena__intern(&m->to->arena, s.s);
+	for (size_t i = 0; i < m->cnt && add_target(&s, m->profiles[i]->info.target); i++)
+		;
+	target = s.oom ? NULL : arena__intern(&m->to->arena, s.s ? s.s : "");
 	str__free(&s);
 	if (!target)
 		return -ENOMEM;

@@ -105,6 +105,8 @@ static int write_head(struct json *j)
 	json__u64(j, "events", info->events);
 	if (info->started_ns)
 		json__u64(j, "started_ns", info->started_ns);
+	if (info->profile_cnt > 1)
+		json__u64(j, "profiles", info->profile_cnt);
 	if (info->diff)
 		json_diff__head(j);
 	add_totals(j);

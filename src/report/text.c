@@ -177,6 +177,8 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p,
 	profile__sum(p, &all);
 	if (*info->target) {
 		str__addf(s, TEXT_LABEL, "target");
+		if (info->profile_cnt > 1)
+			str__addf(s, "sum of %u profiles: ", info->profile_cnt);
 		look__name(s, info->target);
 		str__add(s, "\n");
 	}

@@ -92,7 +92,7 @@ static void test_sum(void)
 	CHECK_EQ(sum->info.unknown_frees, 2 * MACHINES);
 	CHECK_EQ(sum->info.duration_ns, 1000 + MACHINES - 1);
 	CHECK_EQ(sum->info.started_ns, 5000 - MACHINES + 1);
-	CHECK_STR(sum->info.target, "50 profiles: every process");
+	CHECK_STR(sum->info.target, "every process");
 	CHECK_EQ(sum->losses.cnt, 1);
 	CHECK_EQ(sum->losses.v[0].count, series);
 	CHECK_EQ(sum->points.cnt, 0);
@@ -132,6 +132,7 @@ static void test_again(void)
 	CHECK_EQ(row_of(all, "nginx")->alloc_bytes, 6021);
 	CHECK_EQ(row_of(all, "nginx")->pid_cnt, 3);
 	CHECK_EQ(all->samples.cnt, 4);
+	CHECK_EQ(all->info.profile_cnt, 3);
 	profile__free(all);
 	profile__free(two);
 	for (size_t i = 0; i < 3; i++)
@@ -179,7 +180,7 @@ static void test_hostile(void)
 	CHECK_EQ(sum->info.alloc_bytes, UINT64_MAX);
 	CHECK_EQ(sum->samples.cnt, ps[0]->samples.cnt); /* each met its double */
 	CHECK_EQ(sum->losses.v[1].count, UINT64_MAX);
-	CHECK_STR(sum->info.target, "2 profiles: every\x1b process");
+	CHECK_STR(sum->info.target, "every\x1b process");
 	profile__free(sum);
 	profile__free(ps[0]);
 	profile__free(ps[1]);
@@ -237,34 +238,64 @@ static void test_sampled(void)
 	profile__free(ps[1]);
 }
 
+static void check_target(struct allocsnoop_profile **ps, size_t cnt, const char *target)
+{
+	struct allocsnoop_profile *sum = merge(ps, cnt);
+
+	CHECK_STR(sum->info.target, target);
+	CHECK_EQ(sum->info.profile_cnt, cnt > 1 ? cnt : 0);
+	profile__free(sum);
+}
+
+/* Once each, up to a length. */
 static void test_targets(void)
 {
-	struct allocsnoop_profile *ps[6], *sum;
+	char long_name[121];
+	struct allocsnoop_profile *ps[5];
 
-	for (u32 i = 0; i < ARRAY_SIZE(ps); i++) {
-		char name[16];
-
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	for (u32 i = 0; i < ARRAY_SIZE(ps); i++)
 		ps[i] = machine(i);
-		snprintf(name, sizeof(name), "t%u", i / 2 * 2 / (i == 5 ? 2 : 1));
-		ps[i]->info.target = arena__intern(&ps[i]->arena, i == 4 ? "" : name);
+	check_target(ps, 1, "every process");
+	check_target(ps, 4, "every process");
+	ps[1]->info.target = "nginx";
+	ps[2]->info.target = "";
+	check_target(ps, 4, "every process, nginx");
+	ps[0]->info.target = "";
+	check_target(ps, 3, "nginx");
+	ps[2]->info.target = long_name;
+	strcpy(long_name + 1, ", "); /* hostile: looks like two */
+	check_target(ps, 3, "nginx, x, ");
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	ps[4]->info.target = "unseen";
+	{
+		struct allocsnoop_profile *sum = merge(ps, 5);
+
+		CHECK(!strncmp(sum->info.target, "nginx, xxx", 10));
+		CHECK(strstr(sum->info.target, "xxx, ...") && !strstr(sum->info.target, "unseen"));
+		profile__free(sum);
 	}
-	sum = merge(ps, 4);
-	CHECK_STR(sum->info.target, "4 profiles: t0, t2");
-	profile__free(sum);
-	ps[1]->info.target = "t9";
-	ps[3]->info.old_ns = 5;
-	sum = merge(ps, 5);
-	CHECK_STR(sum->info.target, "5 profiles: t0, t9, t2");
-	CHECK_EQ(sum->info.old_ns, 0);
-	profile__free(sum);
-	ps[5]->info.target = "t7";
-	ps[5]->info.grown = false;
-	sum = merge(ps, 6);
-	CHECK_STR(sum->info.target, "6 profiles: t0, t9, t2, ...");
-	CHECK(!sum->info.grown && !sum->info.grown_bytes && !sum->samples.v[0].grown_bytes);
-	profile__free(sum);
 	for (u32 i = 0; i < ARRAY_SIZE(ps); i++)
 		profile__free(ps[i]);
+}
+
+/* What only some of them know is told of none. */
+static void test_mixtures(void)
+{
+	struct allocsnoop_profile *ps[2] = { machine(1), machine(2) }, *sum;
+
+	ps[1]->info.old_ns = 5;
+	ps[1]->info.grown = false;
+	ps[1]->samples.v[0].old_bytes = 7;
+	sum = merge(ps, 2);
+	CHECK_EQ(sum->info.old_ns, 0);
+	CHECK_EQ(sum->samples.v[0].old_bytes, 0);
+	CHECK(!sum->info.grown && !sum->info.grown_bytes && !sum->samples.v[0].grown_bytes);
+	profile__free(sum);
+	profile__free(ps[0]);
+	profile__free(ps[1]);
 }
 
 static void test_refused(void)
@@ -295,6 +326,7 @@ int main(void)
 	test_builds();
 	test_sampled();
 	test_targets();
+	test_mixtures();
 	test_refused();
 	return check__done();
 }
