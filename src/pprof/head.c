@@ -34,8 +34,9 @@ static void add_estimator(struct comments *c, const struct allocsnoop_info *info
 	else
 		str__add(&c->line, ", estimates (values are unsampled)");
 	if (!info->exact && info->budget_pct > 0)
-		str__addf(&c->line, " from %" PRIu64 " windows, %.4g of the targets' progress",
-			  info->windows, info->coverage);
+		str__addf(&c->line, " from %" PRIu64 " windows", info->windows);
+	if (!info->exact && info->budget_pct > 0 && info->coverage >= 0)
+		str__addf(&c->line, ", %.4g of the targets' progress", info->coverage);
 	if (info->sampling == ALLOCSNOOP_RATE)
 		str__addf(&c->line, ": each allocation kept with probability %g",
 			  info->sampling_value);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/err.h"
 
@@ -126,8 +127,16 @@ int in__string(struct in *in, s64 id, const char **out)
 	return 0;
 }
 
+bool ids__find(const struct in *in, const struct map *ids, u64 id, u64 *at)
+{
+	return map__get(ids, map__mix(id, in->secret), at);
+}
+
 void in__init(struct in *in)
 {
+	/* Without it, a file made for the purpose is slow to read. */
+	if (getrandom(&in->secret, sizeof(in->secret), GRND_NONBLOCK) < 0)
+		in->secret = 0;
 	in->scratch.alloc = (ProtobufCAllocator){ .alloc = scratch__alloc,
 						  .free = scratch__free,
 						  .allocator_data = &in->scratch };

@@ -15,6 +15,8 @@
 #define IN_SIZE_MAX    (1ull << 30) /* bytes of a profile, inflated */
 #define IN_MEMORY_MAX  (4ull << 30) /* that a profile takes in memory, with its text */
 #define IN_MESSAGE_MAX (1u << 20)   /* bytes of one sample, location and so on */
+#define IN_STRING_MAX  (16u << 20)
+#define IN_FRAMES_MAX  65536u /* of one stack: we record a thousand, and what is inlined there */
 
 struct in_string {
 	const u8 *data;
@@ -63,7 +65,9 @@ struct in {
 	VEC(struct in_function) functions;
 	VEC(struct in_mapping) mappings;
 	VEC(struct in_location) locations;
-	struct map function_ids, mapping_ids, location_ids; /* number in the file -> index */
+	struct map function_ids, mapping_ids,
+		location_ids; /* number in the file, see ids__find() */
+	u64 secret;	      /* a file can't be made so that its numbers meet in the maps */
 
 	size_t type_cnt;
 	int columns[COLUMN_CNT]; /* index of the value; -1: it has none */
@@ -101,6 +105,9 @@ void *in__unpack(struct in *in, const ProtobufCMessageDescriptor *type, const st
 
 /* A cleaned string; 0, -EINVAL (no such string) or -ENOMEM, worded. */
 int in__string(struct in *in, s64 id, const char **out);
+
+/* The index that a number in the file stands for; false: it isn't there. */
+bool ids__find(const struct in *in, const struct map *ids, u64 id, u64 *at);
 
 void in__init(struct in *in);
 void in__fini(struct in *in);

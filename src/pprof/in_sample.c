@@ -94,12 +94,15 @@ static int list__fill(struct in *in, const Pb__Sample *m, size_t nr)
 		const struct in_location *loc;
 		u64 at;
 
-		if (!map__get(&in->location_ids, m->location_id[i], &at))
+		if (!ids__find(in, &in->location_ids, m->location_id[i], &at))
 			return err__fail(-EINVAL,
 					 "damaged: sample %zu names location %" PRIu64
 					 ", which isn't there",
 					 nr, m->location_id[i]);
 		loc = &in->locations.v[at];
+		if (in->list.cnt + loc->frame_cnt > IN_FRAMES_MAX)
+			return err__fail(-EINVAL, "sample %zu has more than %u frames", nr,
+					 IN_FRAMES_MAX);
 		for (u32 k = 0; k < loc->frame_cnt; k++) {
 			if (vec__push(&in->list, &loc->frames[k]))
 				return in__no_memory();

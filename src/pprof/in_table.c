@@ -8,14 +8,14 @@
 #include "pprof/in.h"
 
 /* A number in the file means the element at index `at`. */
-static int ids__put(struct map *ids, u64 id, size_t at, const char *what)
+static int ids__put(const struct in *in, struct map *ids, u64 id, size_t at, const char *what)
 {
 	u64 old;
 
-	if (!id || map__get(ids, id, &old))
+	if (!id || ids__find(in, ids, id, &old))
 		return err__fail(-EINVAL, "damaged: %s %" PRIu64 " %s", what, id,
 				 id ? "is there twice" : "must not be");
-	return map__put(ids, id, at) ? in__no_memory() : 0;
+	return map__put(ids, map__mix(id, in->secret), at) ? in__no_memory() : 0;
 }
 
 static int add_string(struct in *in, const struct wire_field *f, size_t nr __attribute__((unused)))
@@ -23,8 +23,9 @@ static int add_string(struct in *in, const struct wire_field *f, size_t nr __att
 	struct in_string s = { .data = f->data, .size = f->size };
 	int err;
 
-	if (f->type != WIRE_BYTES)
-		return err__fail(-EINVAL, "damaged: string %zu", in->strings.cnt);
+	if (f->type != WIRE_BYTES || f->size > IN_STRING_MAX)
+		return err__fail(-EINVAL, "damaged: string %zu is none, or has more than %u MiB",
+				 in->strings.cnt, IN_STRING_MAX >> 20);
 	err = in__take(in, 2 * sizeof(s));
 	if (err)
 		return err;
@@ -43,7 +44,7 @@ static int add_function(struct in *in, const struct wire_field *f,
 		return err;
 	err = in__take(in, 2 * sizeof(fn) + 4 * sizeof(struct map_slot));
 	if (!err)
-		err = ids__put(&in->function_ids, m->id, in->functions.cnt, "function");
+		err = ids__put(in, &in->function_ids, m->id, in->functions.cnt, "function");
 	if (!err)
 		err = in__string(in, m->name, &fn.name);
 	if (!err)
@@ -69,7 +70,7 @@ static int add_mapping(struct in *in, const struct wire_field *f, size_t nr __at
 				   .offset = m->file_offset };
 	err = in__take(in, 2 * sizeof(map) + 4 * sizeof(struct map_slot));
 	if (!err)
-		err = ids__put(&in->mapping_ids, m->id, in->mappings.cnt, "mapping");
+		err = ids__put(in, &in->mapping_ids, m->id, in->mappings.cnt, "mapping");
 	if (!err)
 		err = in__string(in, m->filename, &map.file);
 	if (!err)
@@ -97,7 +98,7 @@ static int place__read(struct in *in, const Pb__Location *m, struct allocsnoop_f
 	f->module = "";
 	f->offset = m->address;
 	if (m->mapping_id) {
-		if (!map__get(&in->mapping_ids, m->mapping_id, &at))
+		if (!ids__find(in, &in->mapping_ids, m->mapping_id, &at))
 			return err__fail(-EINVAL,
 					 "damaged: location %" PRIu64 " names mapping %" PRIu64
 					 ", which isn't there",
@@ -141,7 +142,7 @@ static int line__read(struct in *in, const Pb__Location *m, const Pb__Line *line
 	const struct in_function *fn;
 	u64 at;
 
-	if (!map__get(&in->function_ids, line->function_id, &at))
+	if (!ids__find(in, &in->function_ids, line->function_id, &at))
 		return err__fail(-EINVAL,
 				 "damaged: location %" PRIu64 " names function %" PRIu64
 				 ", which isn't there",
@@ -186,7 +187,7 @@ static int add_location(struct in *in, const struct wire_field *f,
 	loc.frame_cnt = (u32)MAX(m->n_line, 1u);
 	err = in__take(in, 2 * sizeof(loc) + 4 * sizeof(struct map_slot));
 	if (!err)
-		err = ids__put(&in->location_ids, m->id, in->locations.cnt, "location");
+		err = ids__put(in, &in->location_ids, m->id, in->locations.cnt, "location");
 	if (err)
 		return err;
 	loc.frames = arena__alloc(&in->p->arena, loc.frame_cnt * sizeof(*loc.frames));

@@ -35,43 +35,38 @@ enum pprof_column {
 	COLUMN_CNT,
 };
 
+/* clang-format off */
 /* Members that have the same name in the message and in the profile. */
-#define PPROF_ROW_NUMBERS(X)                                                                    \
-	X(sampled_count)                                                                        \
-	X(freed_count)                                                                          \
-	X(freed_bytes)                                                                          \
-	X(exit_count) X(exit_bytes) X(untracked_count) X(untracked_bytes) X(temporary_count)    \
-		X(peak_count) X(peak_bytes) X(grown_count) X(grown_bytes) X(old_count)          \
-			X(old_bytes) X(collected) X(at_least) X(truncated) X(pid) X(pid_cnt)    \
-				X(tid) X(size_low) X(size_high) X(stack_id) X(base_alloc_count) \
-					X(base_alloc_bytes) X(base_live_count) X(base_live_bytes)
-/* Never below 0. */
+#define PPROF_ROW_NUMBERS(X) \
+	X(sampled_count) X(freed_count) X(freed_bytes) X(exit_count) X(exit_bytes) \
+	X(untracked_count) X(untracked_bytes) X(temporary_count) X(peak_count) X(peak_bytes) \
+	X(grown_count) X(grown_bytes) X(old_count) X(old_bytes) X(collected) X(at_least) \
+	X(truncated) X(pid) X(pid_cnt) X(tid) X(size_low) X(size_high) X(stack_id) \
+	X(base_alloc_count) X(base_alloc_bytes) X(base_live_count) X(base_live_bytes)
+/* These are never below 0. */
 #define PPROF_ROW_REALS(X) \
-	X(alloc_count_var) \
-	X(alloc_bytes_var) X(live_count_var) X(live_bytes_var) X(freed_mean_ns) X(live_mean_ns)
+	X(alloc_count_var) X(alloc_bytes_var) X(live_count_var) X(live_bytes_var) \
+	X(freed_mean_ns) X(live_mean_ns)
 
-#define PPROF_INFO_NUMBERS(X)                                                                     \
-	X(exact)                                                                                  \
-	X(duration_ns)                                                                            \
-	X(events)                                                                                 \
-	X(failed_count) X(older_ns) X(old_ns) X(unknown_frees) X(grown) X(trace) X(windows)       \
-		X(at_least) X(started_ns) X(diff) X(base_duration_ns) X(filtered)                 \
-			X(all_alloc_count) X(all_alloc_bytes) X(all_live_count) X(all_live_bytes) \
-				X(profile_cnt)
+#define PPROF_INFO_NUMBERS(X) \
+	X(exact) X(duration_ns) X(events) X(failed_count) X(older_ns) X(old_ns) \
+	X(unknown_frees) X(grown) X(trace) X(windows) X(at_least) X(started_ns) X(diff) \
+	X(base_duration_ns) X(filtered) X(all_alloc_count) X(all_alloc_bytes) \
+	X(all_live_count) X(all_live_bytes) X(profile_cnt)
 #define PPROF_INFO_REALS(X) \
-	X(sampling_value)   \
-	X(alloc_count_se)   \
-	X(alloc_bytes_se) X(live_count_se) X(live_bytes_se) X(budget_pct) X(cost_pct) X(window_ns)
+	X(sampling_value) X(alloc_count_se) X(alloc_bytes_se) X(live_count_se) \
+	X(live_bytes_se) X(budget_pct) X(cost_pct) X(window_ns)
 
-#define PPROF_PROCESS_NUMBERS(X)                                                          \
-	X(pid)                                                                            \
-	X(exited)                                                                         \
-	X(live_count)                                                                     \
-	X(live_bytes) X(peak_bytes) X(peak_count) X(peak_ns) X(rss_anon) X(unknown_frees) \
-		X(alloc_count) X(alloc_bytes) X(sampled_count) X(count) X(at_least)
-#define PPROF_PROCESS_REALS(X) X(alloc_count_se) X(alloc_bytes_se)
+#define PPROF_PROCESS_NUMBERS(X) \
+	X(pid) X(exited) X(live_count) X(live_bytes) X(peak_bytes) X(peak_count) X(peak_ns) \
+	X(rss_anon) X(unknown_frees) X(alloc_count) X(alloc_bytes) X(sampled_count) X(count) \
+	X(at_least)
+#define PPROF_PROCESS_REALS(X) \
+	X(alloc_count_se) X(alloc_bytes_se)
 
-#define PPROF_POINT_NUMBERS(X) X(time_ns) X(alloc_count) X(alloc_bytes) X(live_count) X(live_bytes)
+#define PPROF_POINT_NUMBERS(X) \
+	X(time_ns) X(alloc_count) X(alloc_bytes) X(live_count) X(live_bytes)
+/* clang-format on */
 
 /* A frame 0 for stacks that don't begin with the allocator's function. */
 #define PPROF_ALLOCATOR "[allocator]"

@@ -88,5 +88,9 @@ refused_read 'not a pprof profile' "$TMP/a.json"
 refused_read 'it is empty' /dev/null
 refused 1 "cannot write '/dev/full': No space left" "$SNOOP" -q -f pprof -o /dev/full -- true
 refused 2 'interval: only one report of --format pprof' "$SNOOP" -f pprof -i 1s -- true
+"$SNOOP" -f pprof -- sh -c 'kill -USR1 $PPID; i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done' \
+	>"$TMP/one.pb.gz" 2>"$TMP/one.err"
+grep -q 'no report now: only one' "$TMP/one.err" || fail "a second profile in one stream: $(cat "$TMP/one.err")"
+"$PROFILES" write "$TMP/one.pb.gz" json >/dev/null || fail "SIGUSR1 spoils standard output"
 script -qec "'$SNOOP' -f pprof -- true" /dev/null </dev/null >"$TMP/tty" || :
 grep -q 'not for a terminal' "$TMP/tty" || fail "it is written to a terminal"

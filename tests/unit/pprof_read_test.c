@@ -453,6 +453,26 @@ static void test_large_message(void)
 	free(raw.data);
 }
 
+/* A location of many lines, named many times: a few bytes for each of very many frames. */
+static void test_many_frames(void)
+{
+	static uint64_t ids[1000];
+	static Pb__Line line = PB__LINE__INIT, *lines[1000];
+	struct made m;
+
+	make_go(&m);
+	line.function_id = 1;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		lines[i] = &line;
+		ids[i] = 1;
+	}
+	m.locations[0].line = lines;
+	m.locations[0].n_line = ARRAY_SIZE(lines);
+	m.samples[0].location_id = ids;
+	m.samples[0].n_location_id = ARRAY_SIZE(ids);
+	check_refused(&m, "sample 1 has more than 65536 frames");
+}
+
 /* ---- damage ---- */
 
 static void damage(const struct bytes *b)
@@ -508,6 +528,7 @@ int main(void)
 	test_bomb();
 	test_members();
 	test_large_message();
+	test_many_frames();
 	test_damage();
 	return check__done();
 }

@@ -29,7 +29,21 @@ static void check_name(const char *is, const char *was)
 	str__free(&s);
 }
 
+/* A new member belongs into the saved form, and here. */
+_Static_assert(sizeof(struct allocsnoop_sample) == 328, "all of a sample is saved");
+_Static_assert(sizeof(struct allocsnoop_info) == 336, "all of the info is saved");
+_Static_assert(sizeof(struct allocsnoop_process) == 160, "all of a process is saved");
+_Static_assert(sizeof(struct allocsnoop_frame) == 56, "all of a frame is saved");
+
+/* clang-format off */
 #define SAME(name) CHECK(is->name == was->name);
+#define FRAME_NUMBERS(X) X(offset) X(line) X(inlined)
+#define VALUES_OF_ROWS(X) X(alloc_count) X(alloc_bytes) X(live_count) X(live_bytes)
+#define SUMS(X) \
+	VALUES_OF_ROWS(X) X(freed_count) X(freed_bytes) X(exit_count) X(exit_bytes) \
+	X(untracked_count) X(untracked_bytes) X(temporary_count) X(grown_count) X(grown_bytes) \
+	X(base_alloc_count) X(base_alloc_bytes) X(base_live_count) X(base_live_bytes)
+/* clang-format on */
 
 static void check_frame(const struct allocsnoop_frame *is, const struct allocsnoop_frame *was)
 {
@@ -38,7 +52,7 @@ static void check_frame(const struct allocsnoop_frame *is, const struct allocsno
 	check_name(is->file, was->file);
 	check_name(is->mangled, was->mangled);
 	check_name(is->build_id, was->build_id);
-	SAME(offset) SAME(line) SAME(inlined)
+	FRAME_NUMBERS(SAME)
 }
 
 static void check_sample(const struct allocsnoop_sample *is, const struct allocsnoop_sample *was)
@@ -49,9 +63,10 @@ static void check_sample(const struct allocsnoop_sample *is, const struct allocs
 	check_name(is->thread, was->thread);
 	PPROF_ROW_NUMBERS(SAME)
 	PPROF_ROW_REALS(SAME)
-	SAME(alloc_count)
-	SAME(alloc_bytes) SAME(live_count) SAME(live_bytes) SAME(end) SAME(frame_cnt)
-		CHECK(!is->lifetimes == !was->lifetimes);
+	VALUES_OF_ROWS(SAME)
+	CHECK_EQ(is->end, was->end);
+	CHECK_EQ(is->frame_cnt, was->frame_cnt);
+	CHECK(!is->lifetimes == !was->lifetimes);
 	if (is->lifetimes && was->lifetimes)
 		CHECK(!memcmp(is->lifetimes, was->lifetimes, sizeof(*is->lifetimes)));
 	for (size_t i = 0; i < MIN(is->frame_cnt, was->frame_cnt); i++)
@@ -65,13 +80,9 @@ static void check_info(const struct allocsnoop_info *is, const struct allocsnoop
 	check_name(is->base_target, was->base_target);
 	PPROF_INFO_NUMBERS(SAME)
 	PPROF_INFO_REALS(SAME)
-	SAME(sampling)
-	SAME(coverage) SAME(alloc_count) SAME(alloc_bytes) SAME(live_count) SAME(live_bytes)
-		SAME(freed_count) SAME(freed_bytes) SAME(exit_count) SAME(exit_bytes)
-			SAME(untracked_count) SAME(untracked_bytes) SAME(temporary_count)
-				SAME(grown_count) SAME(grown_bytes) SAME(base_alloc_count)
-					SAME(base_alloc_bytes) SAME(base_live_count)
-						SAME(base_live_bytes)
+	SUMS(SAME)
+	CHECK(is->sampling == was->sampling);
+	CHECK(is->coverage == was->coverage);
 }
 
 static void check_process(const struct allocsnoop_process *is, const struct allocsnoop_process *was)
