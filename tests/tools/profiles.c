@@ -135,7 +135,9 @@ static int failed(void)
 
 static int write_to(const struct allocsnoop_profile *p, const char *format, const char *path)
 {
-	struct allocsnoop_report_opts opts = { .sz = sizeof(opts), .format = format };
+	struct allocsnoop_report_opts opts = { .sz = sizeof(opts),
+					       .format = format,
+					       .lines = true };
 	FILE *out = path ? fopen(path, "w") : stdout;
 	int err;
 
@@ -183,7 +185,9 @@ static int time_read(FILE *file)
 
 static int time_format(const struct allocsnoop_profile *p, const char *format)
 {
-	struct allocsnoop_report_opts opts = { .sz = sizeof(opts), .format = format };
+	struct allocsnoop_report_opts opts = { .sz = sizeof(opts),
+					       .format = format,
+					       .lines = true };
 	FILE *file = tmpfile();
 	double start = now_ms();
 	int err = 0;
