@@ -101,7 +101,7 @@ const struct opt_row opt_rows[] = {
 	  INTO(hide), .verbs = VERB_REPORTS },
 	{ 0, "lines", NULL, "source lines and inlined functions", OPT_SET, INTO(lines),
 	  .number = 1, .verbs = VERB_REPORTS },
-	{ 0, "no-inlines", NULL, "no inlined functions in it", OPT_SET, INTO(no_inlines),
+	{ 0, "no-inlines", NULL, "with --lines: no inlined functions", OPT_SET, INTO(no_inlines),
 	  .number = 1, .verbs = VERB_REPORTS },
 
 	{ .help = "Other" },

@@ -337,7 +337,7 @@ static int filter__processes(struct filter *f)
 
 static int filter__run(struct filter *f)
 {
-	int err = profile__copy_rest(f->to, &(struct allocsnoop_profile){ .info = f->p->info });
+	int err = info__copy(&f->to->arena, &f->to->info, &f->p->info);
 
 	if (!err)
 		err = profile__copy_processes(f->to, f->p);
@@ -345,8 +345,10 @@ static int filter__run(struct filter *f)
 		err = profile__copy_losses(f->to, f->p);
 	if (!err)
 		err = filter__rows(f);
-	if (err || (!f->focus.given && !f->ignore.given))
-		return err ? err : profile__copy_points(f->to, f->p);
+	if (err)
+		return err;
+	if (!f->focus.given && !f->ignore.given)
+		return profile__copy_points(f->to, f->p);
 	filter__totals(f);
 	if (!f->to->info.diff)
 		return filter__processes(f);

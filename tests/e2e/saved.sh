@@ -146,4 +146,11 @@ status=0
 script -qec "'$SNOOP' merge '$TMP/1.pb.gz' '$TMP/2.pb.gz'" "$TMP/typed" >"$TMP/screen" </dev/null || status=$?
 is_same "to a terminal" "$status" 2
 grep -q 'format pprof: not for a terminal' "$TMP/screen" || fail "no word about the terminal"
+
+# Nothing is to be finished: the first Ctrl-C ends it.
+mkfifo "$TMP/fifo"
+background "$SNOOP" report -o "$TMP/out/x" "$TMP/fifo"
+until_true 20 grep -qE '^SigCgt:.*[2367abef]$' "/proc/$BG/status" || fail "report doesn't begin" # SIGINT is bit 1
+kill -INT "$BG"
+finish "$BG" 130
 is_same "files left" "$(ls -A "$TMP/out" | sort | tr '\n' ' ')" "again.pb.gz diff.pb.gz "
