@@ -25,9 +25,7 @@ static const struct {
 	{ "inuse_space", COLUMN_LIVE_BYTES },
 	{ "objects", COLUMN_LIVE_COUNT },		/* V8, and converted ones without frees */
 	{ "space", COLUMN_LIVE_BYTES },
-	{ "alloc-samples", COLUMN_ALLOC_COUNT },	/* ddprof */
-	{ "alloc-space", COLUMN_ALLOC_BYTES },
-	{ "inuse-objects", COLUMN_LIVE_COUNT },
+	{ "alloc-space", COLUMN_ALLOC_BYTES },		/* ddprof; its counts are of samples */
 	{ "inuse-space", COLUMN_LIVE_BYTES },
 	{ "allocs", COLUMN_ALLOC_COUNT },		/* Julia */
 	{ "size", COLUMN_ALLOC_BYTES },
@@ -36,6 +34,10 @@ static const struct {
 	{ "Total malloc size", COLUMN_ALLOC_BYTES },
 	{ "Unreleased malloc count", COLUMN_LIVE_COUNT },
 	{ "Unreleased malloc size", COLUMN_LIVE_BYTES },
+	{ "Total count", COLUMN_ALLOC_COUNT },		/* of other heaps */
+	{ "Total size", COLUMN_ALLOC_BYTES },
+	{ "Unreleased count", COLUMN_LIVE_COUNT },
+	{ "Unreleased size", COLUMN_LIVE_BYTES },
 };
 /* clang-format on */
 
@@ -162,21 +164,34 @@ u64 foreign__stack_id(const struct in *in)
 /* ---- numbers ---- */
 
 /*
- * Blocks of `size` bytes are kept with probability p = 1 - exp(-size/R), and each kept one stands
- * for 1/p. So n estimated blocks rest on n*p kept ones, and the variance's own estimate is the sum
- * of (1-p)/p^2 over those, n*(1-p)/p; of bytes size^2 times that.
+ * Blocks of S bytes are kept with probability p = 1 - exp(-S/R), and each kept one stands for 1/p.
+ * So n estimated blocks rest on n*p kept ones, and the variance's own estimate is the sum of
+ * (1-p)/p^2 over those, n*(1-p)/p; of bytes S^2 times that. Of blocks of unknown size, which is the
+ * limit of small ones, the bytes have R times the bytes, the most that there can be.
  */
-static double probability(const struct in *in, u64 size)
+static void estimate__vars(double r, u64 size, u64 cnt, u64 bytes, double *cnt_var,
+			   double *bytes_var)
 {
-	return in->period > 1 && size ? -expm1(-(double)size / in->period) : 1;
+	double p = -expm1(-(double)size / r);
+
+	if (!size) {
+		*bytes_var = (double)bytes * r;
+		return;
+	}
+	*cnt_var = (double)cnt * (1 - p) / p;
+	*bytes_var = *cnt_var * (double)size * (double)size;
 }
 
-static void estimate__vars(double p, u64 size, u64 cnt, double *cnt_var, double *bytes_var)
+static void sample__estimate(double r, u64 size, struct allocsnoop_sample *s)
 {
-	double var = (double)cnt * (1 - p) / p;
+	double kept = size ? (double)s->alloc_count * -expm1(-(double)size / r)
+			   : (double)s->alloc_bytes / r;
 
-	*cnt_var = var;
-	*bytes_var = var * (double)size * (double)size;
+	s->sampled_count = (u64)llround(MIN(kept, 0x1p62));
+	estimate__vars(r, size, s->alloc_count, s->alloc_bytes, &s->alloc_count_var,
+		       &s->alloc_bytes_var);
+	estimate__vars(r, size, s->live_count, s->live_bytes, &s->live_count_var,
+		       &s->live_bytes_var);
 }
 
 /* The size of the row's blocks: by the label, else the mean. */
@@ -233,7 +248,6 @@ static bool has(const struct in *in, enum pprof_column count, enum pprof_column 
 int foreign__finish_sample(struct in *in, const struct in_labels *l, struct allocsnoop_sample *s)
 {
 	const char *target = in->p->info.target;
-	double p;
 	u64 size;
 
 	/* What is live was allocated; of what was freed nothing is known then. */
@@ -242,21 +256,20 @@ int foreign__finish_sample(struct in *in, const struct in_labels *l, struct allo
 		s->alloc_bytes = s->live_bytes;
 	}
 	size = sample__size(l, s);
-	p = probability(in, size);
 	s->pid = l->pid;
 	s->tid = l->tid;
 	s->pid_cnt = 1;
 	s->comm = *l->comm ? l->comm : *target ? target : "[unknown]";
-	s->size_low = s->size_high = size;
-	s->sampled_count = (u64)llround((double)MIN(s->alloc_count, 1ull << 62) * p);
+	s->size_low = l->sizes.high ? l->sizes.low : size;
+	s->size_high = l->sizes.high ? l->sizes.high : size;
 	if (has(in, COLUMN_LIVE_COUNT, COLUMN_LIVE_BYTES)) {
 		s->freed_count = rest(s->alloc_count, s->live_count);
 		s->freed_bytes = rest(s->alloc_bytes, s->live_bytes);
 	}
-	if (in->period > 1) {
-		estimate__vars(p, size, s->alloc_count, &s->alloc_count_var, &s->alloc_bytes_var);
-		estimate__vars(p, size, s->live_count, &s->live_count_var, &s->live_bytes_var);
-	}
+	if (in->period > 1)
+		sample__estimate(in->period, size, s);
+	else if (in->period)
+		s->sampled_count = s->alloc_count;
 	return process__add(in, l, s);
 }
 

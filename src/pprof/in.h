@@ -86,6 +86,9 @@ struct in_labels {
 	const char *comm, *thread, *allocator, *type, *cgroup, *container;
 	u32 pid, tid;
 	u64 bytes;
+	struct {
+		u64 low, high;
+	} sizes;
 };
 
 typedef int (*in_field_fn)(struct in *in, const struct wire_field *f, size_t nr);
@@ -132,7 +135,7 @@ enum pprof_column foreign__column(const char *type);
 int foreign__lead(struct in *in, const char *allocator, const char **name);
 u64 foreign__stack_id(const struct in *in);
 
-/* The numbers that the file doesn't tell, from those that it does; cols: its values. */
+/* The numbers that the file doesn't tell, from those that it does. 0 or -errno, worded. */
 int foreign__finish_sample(struct in *in, const struct in_labels *l, struct allocsnoop_sample *s);
 
 /* After all samples. 0 or -ENOMEM. */

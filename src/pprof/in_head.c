@@ -102,6 +102,24 @@ static int read_period(struct in *in, const struct wire_field *f, size_t nr __at
 	return 0;
 }
 
+/* Only of bytes we know what it means; there are those that are always 1. */
+static int check_period_type(struct in *in, const struct wire_field *f,
+			     size_t nr __attribute__((unused)))
+{
+	const Pb__ValueType *m;
+	const char *type, *unit;
+	int err = 0;
+
+	m = in__unpack(in, &pb__value_type__descriptor, f, &err);
+	if (m)
+		err = in__string(in, m->type, &type);
+	if (!err)
+		err = in__string(in, m->unit, &unit);
+	if (!err && (!strstr(type, "space") || strcmp(unit, "bytes")))
+		in->period = 0;
+	return err;
+}
+
 /* One value in so many bytes was taken, or all were, or it isn't told. */
 static int others__read(struct in *in)
 {
@@ -115,6 +133,8 @@ static int others__read(struct in *in)
 		err = in__each(in, PPROF_DURATION, read_duration);
 	if (!err)
 		err = in__each(in, PPROF_PERIOD, read_period);
+	if (!err)
+		err = in__each(in, PPROF_PERIOD_TYPE, check_period_type);
 	info->mode = live ? "live" : "alloc";
 	info->target = slash ? slash + 1 : main_file;
 	info->exact = in->period == 1;

@@ -11,7 +11,7 @@
 
 /* ---- labels ---- */
 
-enum label_kind { LABEL_TEXT, LABEL_ID, LABEL_SIZE };
+enum label_kind { LABEL_TEXT, LABEL_ID, LABEL_SIZE, LABEL_RANGE };
 
 /* clang-format off */
 static const struct {
@@ -28,6 +28,7 @@ static const struct {
 	{ "pid", LABEL_ID, offsetof(struct in_labels, pid) },
 	{ "tid", LABEL_ID, offsetof(struct in_labels, tid) },
 	{ "bytes", LABEL_SIZE, offsetof(struct in_labels, bytes) },
+	{ "size_class", LABEL_RANGE, offsetof(struct in_labels, sizes) },
 };
 /* clang-format on */
 
@@ -39,6 +40,19 @@ static u64 label__number(const Pb__Label *m, const char *text)
 	if (*text && units__parse_u64(text, &val))
 		val = 0;
 	return val;
+}
+
+/* "1024-2047", as our writer has it; anything else is no range. */
+static void range__read(const char *text, u64 *low, u64 *high)
+{
+	const char *dash = strchr(text, '-');
+	char first[24] = "";
+
+	if (!dash || (size_t)(dash - text) >= sizeof(first))
+		return;
+	memcpy(first, text, (size_t)(dash - text));
+	if (units__parse_u64(first, low) || units__parse_u64(dash + 1, high) || *low > *high)
+		*low = *high = 0;
 }
 
 static int label__read(struct in *in, const Pb__Label *m, struct in_labels *l)
@@ -68,6 +82,9 @@ static int label__read(struct in *in, const Pb__Label *m, struct in_labels *l)
 		break;
 	case LABEL_SIZE:
 		*(u64 *)into = val;
+		break;
+	case LABEL_RANGE:
+		range__read(text, &l->sizes.low, &l->sizes.high);
 		break;
 	}
 	return 0;

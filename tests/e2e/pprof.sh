@@ -54,6 +54,8 @@ pprof -proto "$file" >"$TMP/resaved.pb.gz"
 is_same "alloc after pprof -proto" "$(total "$TMP/resaved.json")" "$alloc"
 is_same "live after pprof -proto" "$(total "$TMP/resaved.json" live)" "$live"
 as_expected "$TMP/resaved.json" <(grep -v '^total' "$TMP/truth")
+sizes='[.stacks[] | "\(.size_low) \(.size_high) \(.allocator) \(.comm) \(.pid)"] | sort | .[]'
+is_same "labels after pprof -proto" "$(ask "$TMP/resaved.json" "$sizes")" "$(ask "$TMP/a.json" "$sizes")"
 [ "$(ask "$TMP/resaved.json" '.exact')" = true ] || fail "pprof -proto made it inexact"
 
 # Without gzip, and by the other extension.

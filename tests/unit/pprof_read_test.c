@@ -104,6 +104,38 @@ static void test_without_sizes(void)
 	profile__free(p);
 }
 
+/* Of bytes alone the error is the greatest that it can be. */
+static void test_bytes_only(void)
+{
+	struct allocsnoop_profile *p;
+	struct made m;
+
+	made__init(&m);
+	made__type(&m, "inuse_space", "bytes");
+	m.m.period = R;
+	made__location(&m, 1, 0, 1, "main", 0);
+	made__sample(&m, VALUES(100 * R), IDS(1));
+	p = made__read(&m);
+	CHECK(p && p->samples.v[0].sampled_count == 100);
+	CHECK(p && fabs(p->info.live_bytes_se - 10.0 * R) < 1);
+	profile__free(p);
+}
+
+/* A period of something else says nothing. */
+static void test_period_type(void)
+{
+	struct allocsnoop_profile *p;
+	struct made m;
+
+	make_go(&m);
+	m.m.period = 1;
+	m.period_type.type = made__string(&m, "heap");
+	p = made__read(&m);
+	CHECK(p && !p->info.exact && p->info.sampling == ALLOCSNOOP_ALL);
+	CHECK(p && p->losses.cnt == 1 && p->samples.v[0].alloc_bytes_var == 0);
+	profile__free(p);
+}
+
 static struct allocsnoop_profile *read_types(const char *count, const char *bytes, s64 period)
 {
 	struct made m;
@@ -126,7 +158,7 @@ static void test_types(void)
 		{ "alloc_objects", "alloc_space", false },
 		{ "inuse_objects", "inuse_space", true },
 		{ "objects", "space", true },
-		{ "alloc-samples", "alloc-space", false },
+		{ "odd", "alloc-space", false },
 		{ "allocs", "size", false },
 		{ "Unreleased malloc count", "Unreleased malloc size", true },
 		{ "odd", "inuse_space", true },
@@ -207,6 +239,9 @@ static void test_labels(void)
 	made__label(&m, "pid", NULL, -1);
 	made__label(&m, "tid", "99999999999", 0);
 	made__label(&m, "allocator", "pool_get", 0);
+	made__label(&m, "size_class", "64-127", 0);
+	made__sample(&m, VALUES(2, 200, 1, 100), IDS(1));
+	made__label(&m, "size_class", "64-18446744073709551616", 0);
 	p = made__read(&m);
 	if (!p)
 		abort();
@@ -220,6 +255,8 @@ static void test_labels(void)
 	CHECK(!p->samples.v[3].thread && !p->samples.v[3].type);
 	CHECK_STR(p->samples.v[3].allocator, "pool_get");
 	CHECK_STR(p->samples.v[3].frames[0]->function, "pool_get");
+	CHECK(p->samples.v[3].size_low == 64 && p->samples.v[3].size_high == 127);
+	CHECK(p->samples.v[4].size_low == 100 && p->samples.v[4].size_high == 100);
 	CHECK_EQ(p->processes.cnt, 2);
 	CHECK_STR(p->processes.v[1].cgroup, "/a");
 	CHECK_EQ(p->processes.v[1].live_bytes, 100);
@@ -516,6 +553,8 @@ int main(void)
 {
 	test_go();
 	test_without_sizes();
+	test_bytes_only();
+	test_period_type();
 	test_types();
 	test_unknown_sampling();
 	test_places();
