@@ -34,7 +34,7 @@ WARN     := -Wall -Wextra -Werror
 CPPFLAGS := -D_GNU_SOURCE -Iinclude -Isrc -Ibpf -I$(BUILD)/gen
 CFLAGS   ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP
-LIBS     := -lbpf -lelf -ldw -lcapstone -ljansson -lz -pthread -lm
+LIBS     := -lbpf -lelf -ldw -lcapstone -ljansson -lprotobuf-c -lz -pthread -lm
 LIBIBERTY := -liberty
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 ifeq ($(SANITIZE),1)
@@ -47,14 +47,15 @@ say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(BUILD)/%,%,$(2))')
 
 # ---- sources ----
 LIB_SRC  := $(wildcard src/*.c) $(wildcard $(addsuffix /*.c,src/base src/elf src/proc src/unwind src/target src/profile \
-	      src/symbol src/trace src/report src/doctor))
+	      src/symbol src/trace src/report src/pprof src/doctor))
 CLI_SRC  := $(wildcard src/cli/*.c)
 UNIT_SRC := $(wildcard tests/unit/*_test.c tests/bpf/*_test.c)
 WORK_SRC := $(wildcard tests/workload/*.c)
 WORK_CXX := $(wildcard tests/workload/*.cc)
 
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
-SAN_OBJ  := $(LIB_SRC:%.c=$(BUILD)/san/%.o)
+PROTO    := $(BUILD)/gen/profile.pb-c.c
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/profile.pb-c.o
+SAN_OBJ  := $(LIB_SRC:%.c=$(BUILD)/san/%.o) $(BUILD)/san/profile.pb-c.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
 BASE_OBJ := $(filter $(BUILD)/obj/src/base/%,$(LIB_OBJ))
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
@@ -77,8 +78,24 @@ $(SKEL): $(BUILD)/gen/allocsnoop.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name allocsnoop_bpf > $@.tmp && mv $@.tmp $@
 
+# ---- pprof's messages ----
+$(PROTO): src/pprof/profile.proto
+	@mkdir -p $(@D)
+	$(call say,PROTO,$@)
+	$(Q)protoc-c --c_out=$(@D) --proto_path=$(<D) $<
+
+$(BUILD)/obj/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c $< -o $@
+
+$(BUILD)/san/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -O1 $(SAN) -c $< -o $@
+
 # ---- library and tool ----
-$(LIB_OBJ) $(SAN_OBJ): | $(SKEL)
+$(LIB_OBJ) $(SAN_OBJ): | $(SKEL) $(PROTO)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -180,7 +197,13 @@ $(BUILD)/tests/workload/%: tests/workload/%.cc
 	$(call say,CXX,$@)
 	$(Q)$(CXX) $(WORK_FLAGS) -o $@ $<
 
-tests: $(UNIT_BIN) $(WORK_BIN)
+# Makes and reads saved profiles; sees more of the library than its API.
+$(BUILD)/tests/tools/profiles: tests/tools/profiles.c $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(call say,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LIB_OBJ) $(LDFLAGS) $(LIBIBERTY) $(LIBS)
+
+tests: $(UNIT_BIN) $(WORK_BIN) $(BUILD)/tests/tools/profiles
 
 check: need-root deps-check
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
@@ -191,6 +214,7 @@ check-vm: need-root deps-check
 	@tests/vm/run.sh
 
 fuzz: need-root deps-check
+	@$(MAKE) --no-print-directory $(BUILD)/tests/tools/profiles
 	@BUILD=$(BUILD) tests/fuzz/run.sh 600
 
 bench: need-root deps-bench
@@ -203,10 +227,11 @@ demo: need-root deps
 
 # ---- packages ----
 DEPS := gcc g++ make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev libcapstone-dev \
-	libjansson-dev zlib1g-dev libc6-dev binutils sqlite3
+	libjansson-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev libc6-dev binutils sqlite3
 DEPS_CHECK := $(DEPS) bpftrace jq git perl python3 python3.11 valgrind gdb strace musl-tools libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 \
 	libgc1 go-md2man qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd clang-format cppcheck \
-	mandoc zsh fish
+	mandoc zsh fish \
+	golang-go protobuf-compiler
 DEPS_BENCH := $(DEPS_CHECK) linux-perf
 
 deps: PKGS = $(DEPS)
@@ -241,7 +266,7 @@ help:
 		'make          build $(BUILD)/allocsnoop and $(BUILD)/liballocsnoop.{a,so}' \
 		'make install  PREFIX=/usr/local DESTDIR=   (also: uninstall)' \
 		'make bench    what tracing costs, beside other tools, in one run (root)' \
-		'make fuzz     ten minutes of hostile unwind sections, then Go tables' \
+		'make fuzz     ten minutes of hostile unwind sections, then Go tables and profiles' \
 		'make check-vm the main job under a 6.1 kernel in an emulated machine (root)' \
 		'make deps     only install what building needs (root)' \
 		'make lint     format, include rules, static checks;  make format  applies the format' \

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "cli/say.h"
 #include "cli/signals.h"
 
 #define BUFFER_SIZE (256 * 1024) /* reports of a whole machine have 100 MB */
@@ -179,6 +180,11 @@ static int report__write(const struct output *out, const struct allocsnoop_profi
 		.by = out->o->by,
 		.top = out->o->top,
 		.tree = out->o->tree,
+		.focus = out->o->focus,
+		.ignore = out->o->ignore,
+		.hide = out->o->hide,
+		.lines = out->o->lines || out->o->format->lines,
+		.no_inlines = out->o->no_inlines,
 	};
 	struct sink sink = { .fd = fd };
 	FILE *stream = fopencookie(&sink, "w", (cookie_io_functions_t){ .write = sink__write });
@@ -192,8 +198,11 @@ static int report__write(const struct output *out, const struct allocsnoop_profi
 	if (dated && out->o->format->has_rows)
 		print_date(stream, !out->report_cnt);
 	err = allocsnoop_profile__write(profile, &opts, stream);
-	if (err && !sink.err)
+	if (err && !sink.err) {
 		err__fail(err, "%s", allocsnoop__error());
+		if (*allocsnoop__hint())
+			err__hint("%s", allocsnoop__hint());
+	}
 	fclose(stream);
 	return sink.err ? output__fail(out, sink.err) : err;
 }
@@ -227,6 +236,27 @@ int output__write(struct output *out, const struct allocsnoop_profile *profile, 
 
 	out->report_cnt++;
 	return err;
+}
+
+bool output__pipe_gone(const struct output *out, int err)
+{
+	return err == -EPIPE && out->fd == STDOUT_FILENO && !out->path;
+}
+
+void output__tell_losses(const struct output *out, const struct allocsnoop_profile *profile)
+{
+	size_t cnt = allocsnoop_profile__loss_cnt(profile);
+
+	if (out->o->format->holds_losses || out->o->verbosity < 0)
+		return;
+	if (allocsnoop_profile__info(profile)->at_least)
+		say__line("numbers are lower bounds: see --max-overhead");
+	for (size_t i = 0; i < cnt; i++) {
+		const struct allocsnoop_loss *loss = allocsnoop_profile__loss(profile, i);
+
+		err__fail(0, "lost: %s %" PRIu64 ": %s", loss->name, loss->count, loss->text);
+		say__failure();
+	}
 }
 
 /* ---- open, close ---- */
@@ -263,6 +293,12 @@ int output__open(struct output *out, const struct cli_opts *o)
 	if (!out->path && o->format->binary && isatty(out->fd)) {
 		err__fail(-EINVAL, "--format %s: not for a terminal", o->format->name);
 		err__hint("write it to a file: -o FILE%s", o->format->extension);
+		return -EINVAL;
+	}
+	if (!out->path && o->format->binary && o->interval_ns) {
+		err__fail(-EINVAL, "--interval: only one report of --format %s fits into %s",
+			  o->format->name, out->name);
+		err__hint("with a file it is always the latest: -o FILE%s", o->format->extension);
 		return -EINVAL;
 	}
 	err = out->path ? file__check(out) : 0;

@@ -283,22 +283,6 @@ static void node__repeats(struct tree_node *n, u32 len)
 	n->repeat_len = MAX(n->repeat_len, len);
 }
 
-static u64 base_value(const struct allocsnoop_sample *s, enum allocsnoop_value value)
-{
-	switch (value) {
-	case ALLOCSNOOP_ALLOC_BYTES:
-		return s->base_alloc_bytes;
-	case ALLOCSNOOP_ALLOC_COUNT:
-		return s->base_alloc_count;
-	case ALLOCSNOOP_LIVE_BYTES:
-		return s->base_live_bytes;
-	case ALLOCSNOOP_LIVE_COUNT:
-		return s->base_live_count;
-	default:
-		return 0; /* differences don't have it */
-	}
-}
-
 static u64 block_count(const struct allocsnoop_sample *s, enum allocsnoop_value value)
 {
 	switch (value) {
@@ -316,22 +300,6 @@ static u64 block_count(const struct allocsnoop_sample *s, enum allocsnoop_value 
 	}
 }
 
-static double variance(const struct allocsnoop_sample *s, enum allocsnoop_value value)
-{
-	switch (value) {
-	case ALLOCSNOOP_ALLOC_BYTES:
-		return s->alloc_bytes_var;
-	case ALLOCSNOOP_ALLOC_COUNT:
-		return s->alloc_count_var;
-	case ALLOCSNOOP_LIVE_BYTES:
-		return s->live_bytes_var;
-	case ALLOCSNOOP_LIVE_COUNT:
-		return s->live_count_var;
-	default:
-		return 0;
-	}
-}
-
 /* How many of the hits behind the row stand for its blocks of the value's kind. */
 static u64 hit_count(const struct allocsnoop_sample *s, enum allocsnoop_value value)
 {
@@ -345,7 +313,7 @@ static u64 hit_count(const struct allocsnoop_sample *s, enum allocsnoop_value va
 static int add_row(struct builder *b, const struct allocsnoop_sample *s)
 {
 	enum allocsnoop_value value = b->opts->value;
-	u64 number = sample__value(s, value), base = base_value(s, value);
+	u64 number = sample__value(s, value), base = sample__base(s, value);
 	struct tree_node *last;
 	u32 node = 0;
 	int err;
@@ -368,8 +336,9 @@ static int add_row(struct builder *b, const struct allocsnoop_sample *s)
 	last->self = sum__add(last->self, number);
 	last->total = last->self;
 	last->base = sum__add(last->base, base);
+	last->moved = sum__add(last->moved, number > base ? number - base : base - number);
 	last->blocks = sum__add(last->blocks, block_count(s, value));
-	last->var += variance(s, value);
+	last->var += sample__variance(s, value);
 	last->hits = sum__add(last->hits, hit_count(s, value));
 	last->at_least |= s->at_least;
 	return 0;
@@ -383,6 +352,7 @@ static void sum_up(struct builder *b)
 
 		n->parent->total = sum__add(n->parent->total, n->total);
 		n->parent->base = sum__add(n->parent->base, n->base);
+		n->parent->moved = sum__add(n->parent->moved, n->moved);
 		n->parent->blocks = sum__add(n->parent->blocks, n->blocks);
 		n->parent->var += n->var;
 		n->parent->hits = sum__add(n->parent->hits, n->hits);
@@ -391,6 +361,11 @@ static void sum_up(struct builder *b)
 }
 
 /* ---- order ---- */
+
+u64 tree__weight(const struct allocsnoop_profile *p, const struct tree_node *node)
+{
+	return p->info.diff ? node->moved : node->total;
+}
 
 static int cmp_u64(u64 a, u64 b)
 {
@@ -410,28 +385,30 @@ static int cmp_frames(const struct allocsnoop_frame *a, const struct allocsnoop_
 	return diff ? diff : a->inlined - b->inlined;
 }
 
-static int cmp_nodes(const void *x, const void *y)
+static int cmp_nodes(const void *x, const void *y, void *arg)
 {
+	const struct allocsnoop_profile *p = arg;
 	const struct tree_node *a = *(const struct tree_node *const *)x;
 	const struct tree_node *b = *(const struct tree_node *const *)y;
-	int diff = cmp_u64(b->total, a->total);
+	int diff = cmp_u64(tree__weight(p, b), tree__weight(p, a));
 
 	if (!diff)
-		diff = cmp_u64(b->base, a->base);
+		diff = cmp_u64(b->total, a->total);
 	if (!diff)
 		diff = cmp_frames(a->frame, b->frame);
 	return diff ? diff : (int)a->kind - (int)b->kind;
 }
 
 /* `room` has room for all of them. */
-static void sort_children(struct tree_node *parent, struct tree_node **room)
+static void sort_children(struct tree_node *parent, struct tree_node **room,
+			  const struct allocsnoop_profile *p)
 {
 	struct tree_node **end = &parent->child;
 	size_t cnt = 0;
 
 	for (struct tree_node *n = parent->child; n; n = n->next)
 		room[cnt++] = n;
-	qsort(room, cnt, sizeof(*room), cmp_nodes);
+	qsort_r(room, cnt, sizeof(*room), cmp_nodes, (void *)p);
 	for (size_t i = 0; i < cnt; i++) {
 		*end = room[i];
 		end = &room[i]->next;
@@ -439,7 +416,7 @@ static void sort_children(struct tree_node *parent, struct tree_node **room)
 	*end = NULL;
 }
 
-static int sort_all(struct builder *b)
+static int sort_all(struct builder *b, const struct allocsnoop_profile *p)
 {
 	struct tree_node **room;
 	u32 most = 0;
@@ -451,7 +428,7 @@ static int sort_all(struct builder *b)
 		return -ENOMEM;
 	for (size_t i = 0; i < b->nodes.cnt; i++) {
 		if (b->nodes.v[i]->child_cnt > 1)
-			sort_children(b->nodes.v[i], room);
+			sort_children(b->nodes.v[i], room, p);
 	}
 	free(room);
 	return 0;
@@ -471,7 +448,7 @@ int tree__init(struct tree *t, const struct allocsnoop_profile *p, const struct 
 		err = add_row(&b, &p->samples.v[i]);
 	if (!err) {
 		sum_up(&b);
-		err = sort_all(&b);
+		err = sort_all(&b, p);
 	}
 	if (!err) {
 		t->root = b.nodes.v[root];

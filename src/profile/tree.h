@@ -16,10 +16,11 @@ struct tree_node {
 						 has a function only; NULL: the root */
 	struct tree_node *parent;	      /* NULL: the root */
 	struct tree_node *child; /* the first one, NULL: none; the rest are its `next` */
-	struct tree_node *next;	 /* sibling: by total, descending, then by name */
+	struct tree_node *next;	 /* sibling: by weight, descending, then by name */
 	u64 self;		 /* sums of the rows that end here, of the value */
 	u64 total;		 /* and of all below, saturating */
 	u64 base;		 /* of a difference: total in the profile before */
+	u64 moved;		 /* of a difference: what rows have grown and shrunk by, together */
 	u64 blocks;		 /* allocations, or blocks of the value's kind, in total */
 	double var;		 /* of total; 0 when exact, or when the value has none */
 	u64 hits;		 /* behind the estimate of total */
@@ -56,6 +57,9 @@ struct tree {
  */
 int tree__init(struct tree *t, const struct allocsnoop_profile *p, const struct tree_opts *opts);
 void tree__fini(struct tree *t);
+
+/* How much a node matters: its total; of a difference what has moved. Never less than a child's. */
+u64 tree__weight(const struct allocsnoop_profile *p, const struct tree_node *node);
 
 /* The one after `node` when nodes come before their children; NULL after the last. `below`: with
  * its children, if it has any. No recursion: stacks have a thousand frames. */

@@ -178,7 +178,8 @@ static void name_cell(const struct process_table *t, const struct allocsnoop_pro
 	if (proc->pid)
 		str__addf(cell, " (pid %u%s)", proc->pid, proc->exited ? ", exited" : "");
 	else
-		str__addf(cell, " (%" PRIu64 " exited)", proc->count);
+		str__addf(cell, " (%" PRIu64 " %s)", proc->count,
+			  proc->exited ? "exited" : "processes");
 }
 
 static void container_cell(const struct process_table *t, const struct allocsnoop_process *proc,

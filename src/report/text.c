@@ -249,7 +249,8 @@ static void add_failed(struct str *s, const struct allocsnoop_info *info)
 				   : "seen to fail (returns of kept ones only)");
 }
 
-static void add_header(struct str *s, const struct allocsnoop_profile *p, bool ascii)
+static void add_header(struct str *s, const struct allocsnoop_profile *p,
+		       const struct allocsnoop_report_opts *opts)
 {
 	const struct allocsnoop_info *info = &p->info;
 	struct allocsnoop_sample all;
@@ -258,6 +259,8 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p, bool a
 	profile__sum(p, &all);
 	if (*info->target) {
 		str__addf(s, TEXT_LABEL, "target");
+		if (info->profile_cnt > 1)
+			str__addf(s, "sum of %u profiles: ", info->profile_cnt);
 		look__name(s, info->target);
 		str__add(s, "\n");
 	}
@@ -272,9 +275,10 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p, bool a
 		str__add(s, info->events == 1 ? " allocation call" : " allocation calls");
 	str__add(s, "\n");
 	add_failed(s, info);
-	add_total(s, info, &all, ascii);
+	filter__add_header(s, info, opts);
+	add_total(s, info, &all, opts->ascii);
 	if (is_live(info))
-		live__add_header(s, p, &all, ascii);
+		live__add_header(s, p, &all, opts->ascii);
 	if (!p->losses.cnt)
 		return;
 	str__addf(s, TEXT_LABEL, "losses");
@@ -314,7 +318,10 @@ static int write_header(const struct allocsnoop_profile *p,
 	struct str plain = { 0 }, s = { 0 };
 	int err;
 
-	add_header(&plain, p, opts->ascii);
+	if (p->info.diff)
+		diff__add_header(&plain, p, opts);
+	else
+		add_header(&plain, p, opts);
 	s.oom = plain.oom;
 	if (!plain.oom)
 		dress_header(&s, &plain, opts);
@@ -397,6 +404,8 @@ static int write_rows(const struct allocsnoop_profile *p, const struct allocsnoo
 
 	if (opts->tree)
 		return write_tree(p, opts, out);
+	if (p->info.diff)
+		return diff__write_rows(p, opts, out);
 	if (opts->by != ALLOCSNOOP_BY_PROCESS && !threads)
 		return write_tables(p, opts, out);
 	sums = threads ? profile__sum_threads(p) : profile__sum_processes(p);

@@ -79,6 +79,16 @@ int process__write_heaps(const struct allocsnoop_profile *p,
 int process__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		   FILE *out);
 
+/* What was chosen of the profile, and how much of it that is. */
+void filter__add_header(struct str *s, const struct allocsnoop_info *info,
+			const struct allocsnoop_report_opts *opts);
+
+/* Differences: the header, and the rows by their change. */
+void diff__add_header(struct str *s, const struct allocsnoop_profile *p,
+		      const struct allocsnoop_report_opts *opts);
+int diff__write_rows(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
+		     FILE *out);
+
 /* Writes a line without trailing blanks and empties it. 0 or -errno. */
 int text__line(struct str *line, FILE *out);
 

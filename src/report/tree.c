@@ -22,13 +22,14 @@
 #define NAME_ROOM	 24 /* columns of the terminal that names keep */
 #define BAR_FROM_COLUMNS 100
 
-enum { SHARE, BAR, SIZE, ERROR, COUNT, BEFORE, NUMBER_COLUMNS };
+enum { SHARE, BAR, CHANGE, SIZE, ERROR, COUNT, BEFORE, AFTER, NUMBER_COLUMNS };
 
 /* A node that is open: what is still to come of what is below it. */
 struct level {
 	const struct tree_node *next; /* child */
 	u32 children;		      /* to be shown */
-	struct tree_node itself;      /* where the node has both children and rows of its own */
+	struct tree_node itself;      /* what the node with children has without them */
+	bool own;		      /* something */
 	struct tree_node rest;	      /* sum of children that aren't shown */
 	u32 rest_cnt;
 	u32 left; /* lines to come, of all of them */
@@ -40,7 +41,7 @@ struct tree_text {
 	FILE *out;
 	struct tree tree;
 	VEC(struct level) levels;
-	u64 least;	/* nodes of at least this total are shown */
+	u64 least;	/* nodes of at least this weight are shown */
 	size_t ties;	/* how many of those that have just that */
 	bool measuring; /* widths are made, nothing is printed */
 	struct layout layout;
@@ -61,7 +62,12 @@ static bool is_continued(const struct tree_node *n)
 	       !p->self && p->base == n->base;
 }
 
-static int cmp_totals(const void *x, const void *y)
+static u64 weight(const struct tree_text *t, const struct tree_node *n)
+{
+	return tree__weight(t->p, n);
+}
+
+static int cmp_weights(const void *x, const void *y)
 {
 	u64 a = *(const u64 *)x, b = *(const u64 *)y;
 
@@ -71,31 +77,31 @@ static int cmp_totals(const void *x, const void *y)
 /* --top: so many lines with numbers. */
 static int choose_first(struct tree_text *t, size_t top)
 {
-	VEC(u64) totals = { 0 };
+	VEC(u64) weights = { 0 };
 	int err = 0;
 
 	for (const struct tree_node *n = tree__next(t->tree.root, true); n && !err;
 	     n = tree__next(n, true)) {
 		if (!is_continued(n))
-			err = vec__push(&totals, n->total);
+			err = vec__push(&weights, weight(t, n));
 	}
-	if (!err && totals.cnt > top) {
-		qsort(totals.v, totals.cnt, sizeof(*totals.v), cmp_totals);
-		t->least = totals.v[top - 1];
-		while (t->ties < top && totals.v[top - 1 - t->ties] == t->least)
+	if (!err && weights.cnt > top) {
+		qsort(weights.v, weights.cnt, sizeof(*weights.v), cmp_weights);
+		t->least = weights.v[top - 1];
+		while (t->ties < top && weights.v[top - 1 - t->ties] == t->least)
 			t->ties++;
 	} else {
-		t->ties = totals.cnt;
+		t->ties = weights.cnt;
 	}
-	vec__free(&totals);
+	vec__free(&weights);
 	return err;
 }
 
 static void choose_large(struct tree_text *t)
 {
-	u64 total = t->tree.root->total;
+	u64 all = weight(t, t->tree.root);
 
-	t->least = total / SMALL_PART + (total % SMALL_PART != 0);
+	t->least = all / SMALL_PART + (all % SMALL_PART != 0);
 	t->ties = SIZE_MAX;
 }
 
@@ -103,8 +109,8 @@ static bool is_shown(struct tree_text *t, const struct tree_node *n)
 {
 	if (is_continued(n))
 		return true; /* as its parent is */
-	if (n->total != t->least)
-		return n->total > t->least;
+	if (weight(t, n) != t->least)
+		return weight(t, n) > t->least;
 	if (!t->ties)
 		return false;
 	t->ties--;
@@ -136,15 +142,30 @@ static void add_interval(struct tree_text *t, const struct tree_node *n)
 		look__interval(&t->cell, &i);
 }
 
+static void add_change(struct tree_text *t, const struct tree_node *n)
+{
+	u64 by = n->total > n->base ? n->total - n->base : n->base - n->total;
+	s64 change = (s64)MIN(by, (u64)INT64_MAX);
+
+	change = n->total < n->base ? -change : change;
+	if (value_counts(t))
+		str__addf(&t->cell, change ? "%+" PRId64 : "%" PRId64, change);
+	else
+		look__signed_bytes(&t->cell, change);
+}
+
 static void make_number(struct tree_text *t, const struct tree_node *n, size_t column)
 {
 	u64 val = column == COUNT ? n->blocks : column == BEFORE ? n->base : n->total;
+	u64 part = weight(t, n), whole = weight(t, t->tree.root);
 
 	str__clear(&t->cell);
 	if (column == SHARE)
-		look__share(&t->cell, n->total, t->tree.root->total);
+		look__share(&t->cell, part, whole);
 	else if (column == BAR)
-		paint__bar(&t->cell, n->total, t->tree.root->total, t->opts->ascii);
+		paint__bar(&t->cell, part, whole, t->opts->ascii);
+	else if (column == CHANGE)
+		add_change(t, n);
 	else if (column == ERROR)
 		add_interval(t, n);
 	else if (!value_counts(t) && column != COUNT)
@@ -336,6 +357,7 @@ static void sum_rest(struct level *l, const struct tree_node *n)
 	l->rest.total = sum__add(l->rest.total, n->total);
 	l->rest.blocks = sum__add(l->rest.blocks, n->blocks);
 	l->rest.base = sum__add(l->rest.base, n->base);
+	l->rest.moved = sum__add(l->rest.moved, n->moved);
 	l->rest.hits = sum__add(l->rest.hits, n->hits);
 	l->rest.var += n->var;
 	l->rest.at_least |= n->at_least;
@@ -350,12 +372,13 @@ static void sum_itself(struct level *l, const struct tree_node *n)
 	for (const struct tree_node *c = n->child; c; c = c->next) {
 		l->itself.blocks -= MIN(l->itself.blocks, c->blocks);
 		l->itself.base -= MIN(l->itself.base, c->base);
+		l->itself.moved -= MIN(l->itself.moved, c->moved);
 		l->itself.hits -= MIN(l->itself.hits, c->hits);
 		l->itself.var = fmax(0, l->itself.var - c->var);
 	}
 }
 
-/* Children are in order of their totals, so those that are shown come first. */
+/* Children are in order of their weights, so those that are shown come first. */
 static void level__init(struct level *l, struct tree_text *t, const struct tree_node *n)
 {
 	*l = (struct level){ .next = n->child };
@@ -367,7 +390,8 @@ static void level__init(struct level *l, struct tree_text *t, const struct tree_
 	}
 	if (n->child)
 		sum_itself(l, n);
-	l->left = l->children + (l->rest_cnt > 0) + (l->itself.total > 0);
+	l->own = l->itself.total || l->itself.base;
+	l->left = l->children + (l->rest_cnt > 0) + l->own;
 }
 
 static int print_rest(struct tree_text *t, struct level *l, enum hang hang)
@@ -387,13 +411,13 @@ static int print_itself(struct tree_text *t, struct level *l, enum hang hang)
 {
 	struct tree_node itself = l->itself;
 
-	l->itself.total = 0;
+	l->own = false;
 	return print_words(t, &itself, "[itself]", hang);
 }
 
 static int print_twigs(struct tree_text *t, struct level *l)
 {
-	int err = l->itself.total ? print_itself(t, l, HANG_TWIG) : 0;
+	int err = l->own ? print_itself(t, l, HANG_TWIG) : 0;
 
 	return err || !l->rest_cnt ? err : print_rest(t, l, HANG_TWIG);
 }
@@ -426,7 +450,7 @@ static int level__print_one(struct tree_text *t, struct level *l)
 		l->next = n->next;
 		return print_trunk(t, n); /* may move the levels */
 	}
-	return l->itself.total ? print_itself(t, l, HANG_BRANCH) : print_rest(t, l, HANG_BRANCH);
+	return l->own ? print_itself(t, l, HANG_BRANCH) : print_rest(t, l, HANG_BRANCH);
 }
 
 static int print_levels(struct tree_text *t)
@@ -455,8 +479,8 @@ static void make_head(struct tree_text *t, size_t column)
 {
 	const char *blocks = strcmp(t->p->info.mode, "live") ? "count" : "blocks";
 	const char *const heads[NUMBER_COLUMNS] = {
-		[SHARE] = "share", [BAR] = "",	     [SIZE] = "size",
-		[ERROR] = "95 %",  [COUNT] = blocks, [BEFORE] = "before",
+		[SHARE] = "share", [BAR] = "",		[SIZE] = "size",   [ERROR] = "95 %",
+		[COUNT] = blocks,  [BEFORE] = "before", [AFTER] = "after", [CHANGE] = "change",
 	};
 
 	str__clear(&t->cell);
@@ -465,13 +489,15 @@ static void make_head(struct tree_text *t, size_t column)
 
 static void lay_out(struct tree_text *t)
 {
-	const bool shown[NUMBER_COLUMNS] = {
+	const bool diff = t->p->info.diff, shown[NUMBER_COLUMNS] = {
 		[SHARE] = true,
 		[BAR] = t->opts->width >= BAR_FROM_COLUMNS,
-		[SIZE] = !value_counts(t),
+		[CHANGE] = diff,
+		[SIZE] = !diff && !value_counts(t),
 		[ERROR] = !t->p->info.exact && t->opts->value <= ALLOCSNOOP_LIVE_COUNT,
-		[COUNT] = true,
-		[BEFORE] = t->p->info.diff,
+		[COUNT] = !diff,
+		[BEFORE] = diff,
+		[AFTER] = diff,
 	};
 
 	t->layout = (struct layout){ .opts = t->opts, .cnt = NUMBER_COLUMNS };
@@ -496,7 +522,8 @@ static int print_tree(struct tree_text *t)
 {
 	int err;
 
-	str__addf(&t->line, "tree by %s, %s:", text__value_name(t->opts->value),
+	str__addf(&t->line, "tree by %s%s, %s:", t->p->info.diff ? "change of " : "",
+		  text__value_name(t->opts->value),
 		  t->opts->by == ALLOCSNOOP_BY_FUNCTION ? "callers below what they call"
 							: "callers above what they call");
 	err = text__painted(&t->line, t->opts, PAINT_TITLE, t->out);
@@ -525,8 +552,9 @@ static int write_tree(struct tree_text *t)
 
 	if (err)
 		return err;
-	if (!t->tree.root->total && !t->tree.root->base) {
-		fprintf(t->out, "tree by %s: none\n", text__value_name(t->opts->value));
+	if (!weight(t, t->tree.root)) {
+		fprintf(t->out, "tree by %s%s\n", text__value_name(t->opts->value),
+			t->p->info.diff ? ": nothing changed" : ": none");
 		return 0;
 	}
 	choose_large(t);

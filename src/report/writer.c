@@ -11,6 +11,7 @@ const struct writer *const writers[] = {
 	&writer_text,
 	&writer_folded,
 	&writer_json,
+	&writer_pprof,
 	NULL,
 };
 /* clang-format on */

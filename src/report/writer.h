@@ -21,6 +21,7 @@ struct writer {
 extern const struct writer writer_text;
 extern const struct writer writer_folded;
 extern const struct writer writer_json;
+extern const struct writer writer_pprof; /* src/pprof/write.c */
 
 extern const struct writer *const writers[];	     /* NULL-terminated */
 const struct writer *writer__find(const char *name); /* NULL: unknown */

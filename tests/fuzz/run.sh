@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Fuzzes the CFI compiler, then for a third of that time the reader of Go's function tables:
-# tests/fuzz/run.sh [SECONDS]. Exit 0 nothing found, 1 found (the input is kept and named), 77 clang has no
+# Fuzzes the CFI compiler, then for a third of that time the reader of Go's function tables and for two thirds that of
+# saved profiles: tests/fuzz/run.sh [SECONDS]. Exit 0 nothing found, 1 found (the input is kept and named), 77 clang has no
 # fuzzer here. The corpus stays in $BUILD/tests/fuzz, so runs build on each other.
 set -eu
 
@@ -12,7 +12,7 @@ clang=${CLANG:-clang}
 dir=$build/tests/fuzz
 
 cd "$(dirname "$0")/../.."
-mkdir -p "$dir/cfi" "$dir/go" "$dir/found"
+mkdir -p "$dir/cfi" "$dir/go" "$dir/pprof" "$dir/found"
 
 # Seeds: sections of real programs, cut to a size that mutates quickly. The first byte is the target's own:
 # 3 = .eh_frame format at an address.
@@ -44,14 +44,21 @@ for format in 372 360 361; do
 	} >"$dir/go/seed-$format"
 done
 
+# Small profiles, inflated: mutations of those get further.
+for stacks in 1 3; do
+	"$build/tests/tools/profiles" make "$stacks" 3 "$dir/seed.pb.gz"
+	gzip -dc "$dir/seed.pb.gz" >"$dir/pprof/seed-$stacks"
+	rm -f "$dir/seed.pb.gz"
+done
+
 fuzz() # TARGET SECONDS SOURCES...
 {
 	target=$1
 	time=$2
 	shift 2
 	"$clang" -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined -Iinclude -Isrc -Ibpf -o "$dir/${target}_fuzz" "tests/fuzz/${target}_fuzz.c" \
-		"$@" src/elf/image.c src/elf/gopclntab.c src/base/*.c -lz -pthread -lm
+		-fno-sanitize-recover=undefined -Iinclude -Isrc -Ibpf -I"$build/gen" -o "$dir/${target}_fuzz" "tests/fuzz/${target}_fuzz.c" \
+		"$@" src/elf/image.c src/elf/gopclntab.c src/base/*.c -lprotobuf-c -lz -pthread -lm
 
 	if ! "$dir/${target}_fuzz" -max_total_time="$time" -max_len=4096 -timeout=5 -rss_limit_mb=1024 \
 		-print_final_stats=1 -artifact_prefix="$dir/found/" "$dir/$target" >"$dir/log" 2>&1; then
@@ -63,3 +70,4 @@ fuzz() # TARGET SECONDS SOURCES...
 
 fuzz cfi "$seconds" src/unwind/*.c
 fuzz go $((seconds / 3))
+fuzz pprof $((seconds * 2 / 3)) src/pprof/*.c src/profile/*.c "$build/gen/profile.pb-c.c"

@@ -27,12 +27,13 @@ read_source() {
 		may["symbol"] = " base elf proc profile "
 		may["target"] = " base elf proc "
 		may["report"] = " base profile api "
+		may["pprof"] = " base profile api report profile.pb-c.h "
 		walk = "slot.bpf.h regs.bpf.h window.bpf.h rows.bpf.h unwind.bpf.h"
 		may["trace"] = " base elf proc profile unwind target api abi.h " walk " "
 		may["doctor"] = " base proc trace report api "
 		may["cli"] = " base api "
 		# src/*.c ties the folders together.
-		may["glue"] = " base elf proc profile unwind symbol target report trace doctor api abi.h glue "
+		may["glue"] = " base elf proc profile unwind symbol target report pprof trace doctor api abi.h glue "
 		word = "(^|[^A-Za-z0-9_])"
 		prints = word "(v?printf|v?dprintf|puts|putchar|perror|psignal|v?warnx?|syslog)[ \t]*[(]" \
 			"|" word "(stdout|stderr|STDOUT_FILENO|STDERR_FILENO)([^A-Za-z0-9_]|$)"

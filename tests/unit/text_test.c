@@ -433,6 +433,30 @@ static void test_tree(void)
 	profile__free(p);
 }
 
+/* What moved most comes first, be it up or down, and what didn't is summed up. */
+static void test_diff_tree(void)
+{
+	struct allocsnoop_profile *p = tree_profile();
+	struct allocsnoop_report_opts opts = { .tree = true };
+
+	p->info.diff = true;
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		struct allocsnoop_sample *s = &p->samples.v[i];
+
+		s->base_alloc_bytes = s->alloc_bytes;
+		s->base_alloc_count = s->alloc_count;
+	}
+	check_text(p, opts, "tree_same.txt");
+	p->samples.v[0].base_alloc_bytes = 20000; /* parse has grown */
+	p->samples.v[4].base_alloc_bytes = 54000; /* walk has shrunk */
+	p->samples.v[7].alloc_bytes = 0;	  /* parse's own pool is gone */
+	profile__finish(p);
+	check_text(p, opts, "tree_diff.txt");
+	opts.by = ALLOCSNOOP_BY_FUNCTION;
+	check_text(p, opts, "tree_diff_function.txt");
+	profile__free(p);
+}
+
 /* Lines with numbers, of nodes. */
 static size_t count_nodes(const char *text)
 {
@@ -498,6 +522,7 @@ int main(void)
 	test_threads_and_types();
 	test_places();
 	test_tree();
+	test_diff_tree();
 	test_deep_tree();
 	return check__done();
 }

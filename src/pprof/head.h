@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a written profile says of the recording as a whole. */
+#ifndef PPROF_HEAD_H
+#define PPROF_HEAD_H
+
+#include "pprof/out.h"
+
+/* Sample types, period, times, comments for people, and all that our reader wants beside them. */
+void head__write(struct out *o, const struct allocsnoop_profile *p);
+
+#endif
