@@ -54,6 +54,8 @@ offers 'preset:' --probe ''
 offers 'cpython' --probe preset : cp
 offers '/etc/hostname' -o /etc/hostna
 offers '/etc/hostname' list /etc/hostna
+offers '/etc/hostname' diff --lines /etc/hostname /etc/hostna
+offers '--hide' report --hi
 has sqlite3 -l -- sqlite
 offers '/etc/hostname' -p 1 -- cat /etc/hostna
 has --pid list -

@@ -119,7 +119,7 @@ static void put_verbs(void)
 
 static bool takes_files(const struct verb_row *v)
 {
-	return strstr(v->args, "FILE");
+	return strstr(v->args, "FILE") || strstr(v->args, "OLD");
 }
 
 /* Words in single quotes; `special` gets a backslash. */
