@@ -6,7 +6,7 @@
 
 options='--pid --follow --cgroup --comm --user --event --probe --live --older --sample-rate --sample-bytes
 --max-overhead --min-size --max-size --duration --interval --format --output --value --by --top --focus --ignore
---hide --lines --no-inlines --quiet --verbose --help --help-all --version'
+--hide --lines --no-inlines --tree --quiet --verbose --help --help-all --version'
 letters='p e l d i f o t q v h V'
 
 for way in --help -h --help-all; do
