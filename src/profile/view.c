@@ -64,7 +64,7 @@ static bool has_allocator_frame(const struct allocsnoop_sample *s)
 	return s->frame_cnt && !strcmp(s->frames[0]->function, s->allocator);
 }
 
-static const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s)
+const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s)
 {
 	size_t first = has_allocator_frame(s);
 
@@ -110,6 +110,13 @@ static int pid_key(struct group *g, const struct allocsnoop_sample *s, struct gr
 	key->comm = s->comm;
 	key->pid = s->pid;
 	return 0;
+}
+
+static int tid_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
+{
+	key->tid = s->tid;
+	key->thread = s->thread ? s->thread : "";
+	return pid_key(g, s, key);
 }
 
 static int function_key(struct group *g, const struct allocsnoop_sample *s, struct group_key *key)
@@ -257,6 +264,7 @@ static const struct view views[] = {
 	[ALLOCSNOOP_BY_TYPE] = { type_key, no_frames, false, false },
 };
 static const struct view view_pids = { pid_key, no_frames, false, false };
+static const struct view view_tids = { tid_key, no_frames, false, false };
 const struct view view_diff = { diff_key, all_frames, true, false };
 const struct view view_merge = { merge_key, all_frames, true, true };
 
@@ -299,4 +307,9 @@ struct allocsnoop_profile *profile__group(const struct allocsnoop_profile *p, en
 struct allocsnoop_profile *profile__sum_processes(const struct allocsnoop_profile *p)
 {
 	return profile__view(p, &view_pids);
+}
+
+struct allocsnoop_profile *profile__sum_threads(const struct allocsnoop_profile *p)
+{
+	return profile__view(p, &view_tids);
 }

@@ -314,7 +314,7 @@ static const struct allocsnoop_sample *table__row(const struct diff_table *t, si
 
 static int print_row(struct diff_table *t, size_t i, const size_t *widths)
 {
-	bool stacks = t->opts->by == ALLOCSNOOP_BY_STACK || t->opts->by == ALLOCSNOOP_BY_THREAD;
+	bool stacks = t->opts->by == ALLOCSNOOP_BY_STACK;
 	int err = 0;
 
 	if (stacks && i > 0)
@@ -414,8 +414,9 @@ int diff__write_rows(const struct allocsnoop_profile *p, const struct allocsnoop
 	struct allocsnoop_profile *sums = NULL;
 	int err;
 
-	if (opts->by == ALLOCSNOOP_BY_PROCESS) {
-		t.p = sums = profile__sum_processes(p);
+	if (opts->by == ALLOCSNOOP_BY_PROCESS || opts->by == ALLOCSNOOP_BY_THREAD) {
+		t.p = sums = opts->by == ALLOCSNOOP_BY_THREAD ? profile__sum_threads(p)
+							      : profile__sum_processes(p);
 		if (!sums)
 			return err__fail(-ENOMEM, "cannot write the report: out of memory");
 		profile__sort(sums, opts->value);

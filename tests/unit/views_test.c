@@ -68,6 +68,16 @@ static void check_golden(const struct allocsnoop_profile *p, struct allocsnoop_r
 	free(r.text);
 }
 
+static void check_diff(const struct allocsnoop_profile *a, const struct allocsnoop_profile *b,
+		       struct allocsnoop_report_opts opts, const char *name)
+{
+	struct allocsnoop_profile *d = NULL;
+
+	CHECK_EQ(allocsnoop_profile__diff(a, b, &d), 0);
+	check_golden(d, opts, name);
+	profile__free(d);
+}
+
 static void test_filter(void)
 {
 	struct allocsnoop_profile *p = hostile_profile();
@@ -159,16 +169,6 @@ static struct allocsnoop_profile *later_profile(void)
 	p->info.duration_ns = 180000000000;
 	profile__finish(p);
 	return p;
-}
-
-static void check_diff(const struct allocsnoop_profile *a, const struct allocsnoop_profile *b,
-		       struct allocsnoop_report_opts opts, const char *name)
-{
-	struct allocsnoop_profile *d = NULL;
-
-	CHECK_EQ(allocsnoop_profile__diff(a, b, &d), 0);
-	check_golden(d, opts, name);
-	profile__free(d);
 }
 
 static void test_diff(void)
