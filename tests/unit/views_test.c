@@ -125,6 +125,20 @@ static struct allocsnoop_profile *threads_profile(void)
 	return p;
 }
 
+static void check_thread_diffs(const struct allocsnoop_profile *p)
+{
+	struct allocsnoop_profile *more = threads_profile();
+
+	more->samples.v[1].alloc_bytes += 1000;
+	more->samples.v[2].alloc_bytes -= 50;
+	profile__finish(more);
+	check_diff(p, more, (struct allocsnoop_report_opts){ .by = ALLOCSNOOP_BY_THREAD },
+		   "diff_threads.txt");
+	check_diff(p, more, (struct allocsnoop_report_opts){ .by = ALLOCSNOOP_BY_TYPE },
+		   "diff_types.txt");
+	profile__free(more);
+}
+
 static void test_threads(void)
 {
 	struct allocsnoop_profile *p = threads_profile();
@@ -139,6 +153,7 @@ static void test_threads(void)
 	check_golden(
 		p, (struct allocsnoop_report_opts){ .format = "folded", .by = ALLOCSNOOP_BY_TYPE },
 		"types.folded");
+	check_thread_diffs(p);
 	profile__free(p);
 }
 
