@@ -76,6 +76,8 @@ static void add_side(struct str *s, const char *label, const char *target, u64 d
 
 	bool named = target && *target;
 
+	if (!named && !duration_ns)
+		return;
 	str__addf(s, TEXT_LABEL, label);
 	if (named)
 		look__name(s, target);
