@@ -61,6 +61,10 @@ struct allocsnoop_profile *profile__sum_processes(const struct allocsnoop_profil
 /* Likewise for each thread. */
 struct allocsnoop_profile *profile__sum_threads(const struct allocsnoop_profile *p);
 
+/* The frame to blame: the first above the allocator's that isn't a wrapper of it (operator new and
+ * the like). NULL: there is only the allocator's, or none. */
+const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s);
+
 /* A row's number of the kind asked for. */
 u64 sample__value(const struct allocsnoop_sample *s, enum allocsnoop_value value);
 

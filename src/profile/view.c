@@ -64,7 +64,7 @@ static bool has_allocator_frame(const struct allocsnoop_sample *s)
 	return s->frame_cnt && !strcmp(s->frames[0]->function, s->allocator);
 }
 
-static const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s)
+const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s)
 {
 	size_t first = has_allocator_frame(s);
 

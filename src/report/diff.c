@@ -79,6 +79,8 @@ static void add_side(struct str *s, const char *label, const char *target, u64 d
 
 	bool named = target && *target;
 
+	if (!named && !duration_ns)
+		return;
 	str__addf(s, TEXT_LABEL, label);
 	if (named)
 		look__name(s, target);
@@ -283,7 +285,7 @@ static const struct diff_column columns[] = {
 
 static bool has_stacks(const struct diff_table *t)
 {
-	return t->opts->by == ALLOCSNOOP_BY_STACK || t->opts->by == ALLOCSNOOP_BY_THREAD;
+	return t->opts->by == ALLOCSNOOP_BY_STACK;
 }
 
 /* s NULL: the headings. */
@@ -444,8 +446,9 @@ int diff__write_rows(const struct allocsnoop_profile *p, const struct allocsnoop
 	struct allocsnoop_profile *sums = NULL;
 	int err;
 
-	if (opts->by == ALLOCSNOOP_BY_PROCESS) {
-		t.p = sums = profile__sum_processes(p);
+	if (opts->by == ALLOCSNOOP_BY_PROCESS || opts->by == ALLOCSNOOP_BY_THREAD) {
+		t.p = sums = opts->by == ALLOCSNOOP_BY_THREAD ? profile__sum_threads(p)
+							      : profile__sum_processes(p);
 		if (!sums)
 			return err__fail(-ENOMEM, "cannot write the report: out of memory");
 		profile__sort(sums, opts->value);

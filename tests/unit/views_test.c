@@ -68,6 +68,16 @@ static void check_golden(const struct allocsnoop_profile *p, struct allocsnoop_r
 	free(r.text);
 }
 
+static void check_diff(const struct allocsnoop_profile *a, const struct allocsnoop_profile *b,
+		       struct allocsnoop_report_opts opts, const char *name)
+{
+	struct allocsnoop_profile *d = NULL;
+
+	CHECK_EQ(allocsnoop_profile__diff(a, b, &d), 0);
+	check_golden(d, opts, name);
+	profile__free(d);
+}
+
 static void test_filter(void)
 {
 	struct allocsnoop_profile *p = hostile_profile();
@@ -115,6 +125,20 @@ static struct allocsnoop_profile *threads_profile(void)
 	return p;
 }
 
+static void check_thread_diffs(const struct allocsnoop_profile *p)
+{
+	struct allocsnoop_profile *more = threads_profile();
+
+	more->samples.v[1].alloc_bytes += 1000;
+	more->samples.v[2].alloc_bytes -= 50;
+	profile__finish(more);
+	check_diff(p, more, (struct allocsnoop_report_opts){ .by = ALLOCSNOOP_BY_THREAD },
+		   "diff_threads.txt");
+	check_diff(p, more, (struct allocsnoop_report_opts){ .by = ALLOCSNOOP_BY_TYPE },
+		   "diff_types.txt");
+	profile__free(more);
+}
+
 static void test_threads(void)
 {
 	struct allocsnoop_profile *p = threads_profile();
@@ -129,6 +153,7 @@ static void test_threads(void)
 	check_golden(
 		p, (struct allocsnoop_report_opts){ .format = "folded", .by = ALLOCSNOOP_BY_TYPE },
 		"types.folded");
+	check_thread_diffs(p);
 	profile__free(p);
 }
 
@@ -159,16 +184,6 @@ static struct allocsnoop_profile *later_profile(void)
 	p->info.duration_ns = 180000000000;
 	profile__finish(p);
 	return p;
-}
-
-static void check_diff(const struct allocsnoop_profile *a, const struct allocsnoop_profile *b,
-		       struct allocsnoop_report_opts opts, const char *name)
-{
-	struct allocsnoop_profile *d = NULL;
-
-	CHECK_EQ(allocsnoop_profile__diff(a, b, &d), 0);
-	check_golden(d, opts, name);
-	profile__free(d);
 }
 
 static void test_diff(void)
