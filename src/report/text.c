@@ -47,14 +47,18 @@ int text__wrapped(struct str *line, const struct allocsnoop_report_opts *opts, s
 int text__painted(struct str *line, const struct allocsnoop_report_opts *opts, enum paint paint,
 		  FILE *out)
 {
-	struct str painted = { .oom = line->oom };
+	struct str lines = { 0 }, painted = { .oom = line->oom };
 	int err;
 
+	paint__wrap(&lines, line->s ? line->s : "", line->len, opts->width, strlen("    "));
 	paint__begin(&painted, opts, paint);
-	str__addn(&painted, line->s ? line->s : "", line->len);
+	if (lines.len)
+		str__addn(&painted, lines.s, lines.len - strlen("\n"));
 	paint__end(&painted, opts, paint);
+	painted.oom |= lines.oom;
 	str__clear(line);
 	err = text__line(&painted, out);
+	str__free(&lines);
 	str__free(&painted);
 	return err;
 }

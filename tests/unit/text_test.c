@@ -4,6 +4,7 @@
  * (GOLDEN_UPDATE=1 rewrites those). Whatever the width: no line is longer, no escape sequence is
  * anybody's but ours, and the numbers are those of the report in a file.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -433,6 +434,58 @@ static void test_tree(void)
 	profile__free(p);
 }
 
+static int write_by_library(const struct allocsnoop_profile *p, const char *format,
+			    enum allocsnoop_by by, char **text)
+{
+	const struct allocsnoop_report_opts opts = {
+		.sz = sizeof(opts),
+		.format = format,
+		.by = by,
+		.tree = true,
+	};
+	size_t size;
+	FILE *out = open_memstream(text, &size);
+	int err = allocsnoop_profile__write(p, &opts, out);
+
+	fclose(out);
+	return err;
+}
+
+static void test_full_disk(void)
+{
+	const struct allocsnoop_report_opts opts = { .tree = true, .width = 80, .colour = true };
+	struct allocsnoop_profile *p = tree_profile();
+
+	for (int buffered = 0; buffered < 2; buffered++) {
+		FILE *out = fopen("/dev/full", "w");
+
+		setvbuf(out, NULL, buffered ? _IOFBF : _IONBF, 4096);
+		CHECK_EQ(writer_text.write(p, &opts, out), -ENOSPC);
+		CHECK_STR(err__msg(), "cannot write the report: No space left on device");
+		fclose(out);
+	}
+	profile__free(p);
+}
+
+/* The library knows what a tree can be of, and that its callers' stacks are needed whole. */
+static void test_library(void)
+{
+	struct allocsnoop_profile *p = tree_profile();
+	char *text;
+
+	CHECK_EQ(write_by_library(p, NULL, ALLOCSNOOP_BY_FUNCTION, &text), 0);
+	check_golden("tree_function.txt", text);
+	free(text);
+	CHECK_EQ(write_by_library(p, "text", ALLOCSNOOP_BY_SIZE, &text), -EINVAL);
+	CHECK_STR(allocsnoop__error(), "a tree is by stack, function, process or thread");
+	CHECK_STR(text, "");
+	free(text);
+	CHECK_EQ(write_by_library(p, "json", ALLOCSNOOP_BY_STACK, &text), -EINVAL);
+	CHECK_STR(allocsnoop__error(), "format 'json': has no tree");
+	free(text);
+	profile__free(p);
+}
+
 /* What moved most comes first, be it up or down, and what didn't is summed up. */
 static void test_diff_tree(void)
 {
@@ -522,6 +575,8 @@ int main(void)
 	test_threads_and_types();
 	test_places();
 	test_tree();
+	test_full_disk();
+	test_library();
 	test_diff_tree();
 	test_deep_tree();
 	return check__done();
