@@ -15,15 +15,17 @@ with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000) i
 create index by_b on t(b);
 select count(*), max(b) from t where a > 7;
 SQL
-export HOME=$TMP
+HOME=$TMP "$SNOOP" -q -o "$TMP/saved.pb.gz" -- sqlite3 :memory: ".read $TMP/sql" >/dev/null
+"$SNOOP" report -f json -o "$TMP/rows.json" "$TMP/saved.pb.gz"
+events=$(ask "$TMP/rows.json" .totals.alloc_count)
+[ "$events" -gt 1000 ] || fail "$events allocations"
 
 tree() { # OPTIONS...
-	"$SNOOP" -q --tree "$@" -- sqlite3 :memory: ".read $TMP/sql" >"$TMP/tree" 2>"$TMP/err" || {
+	"$SNOOP" report --tree "$@" "$TMP/saved.pb.gz" >"$TMP/tree" 2>"$TMP/err" || {
 		show "$TMP/err"
 		fail "--tree $*: status $?"
 	}
-	events=$(sed -n 's/^total .* in \([0-9]*\) allocations$/\1/p' "$TMP/tree")
-	[ "${events:-0}" -gt 1000 ] || fail "--tree $*: $events allocations"
+	is_same "total of --tree $*" "$(sed -n 's/^total .* in \([0-9]*\) allocations$/\1/p' "$TMP/tree")" "$events"
 }
 
 # What stands at the left margin adds up to all.
@@ -46,7 +48,6 @@ is_same "nodes" "$(sed -n '/^ *share/,/^$/p' "$TMP/tree" | grep ' % ' | grep -cv
 
 # From the allocators on: as many calls of each as the other report says.
 tree --by function --value alloc-count -t 100000
-"$SNOOP" -q -f json -o "$TMP/rows.json" -- sqlite3 :memory: ".read $TMP/sql" >/dev/null
 for name in malloc realloc; do
 	is_same "calls of $name" "$(grep -m 1 -E "^ *[0-9.]+ % +[0-9]+  $name  libc" "$TMP/tree" | awk '{ print $3 }')" \
 		"$(ask "$TMP/rows.json" '[.stacks[] | select(.frames[0].function == $name) | .alloc_count] | add' --arg name "$name")"
