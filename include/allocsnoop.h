@@ -432,8 +432,8 @@ ALLOCSNOOP_API void allocsnoop_profile__free(struct allocsnoop_profile *profile)
 /*
  * Reads a heap profile in pprof's format, with gzip or without: one that "pprof" wrote comes back
  * as it was; of others' (Go's, converted ones) what they hold. Nothing of the stream is trusted.
- * -EINVAL: not such a profile (allocsnoop__error() says what is wrong), -ENOMEM, or the stream's
- * error.
+ * -EINVAL: not such a profile (allocsnoop__error() says what is wrong), -EFBIG: too large (1 GiB
+ * inflated, 4 GiB in memory), -ENOMEM, or the stream's error.
  */
 ALLOCSNOOP_API int allocsnoop_profile__read(FILE *in, struct allocsnoop_profile **profile);
 

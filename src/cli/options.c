@@ -516,13 +516,15 @@ static const struct format_row *format__default(const struct cli_opts *o)
 static int format__check(const struct cli_opts *o)
 {
 	const struct format_row *f = o->format;
-	const char *option = o->top && !f->has_rows	       ? "top"
-			     : o->by && f->whole	       ? "by"
-			     : o->value_given && f->all_values ? "value"
-							       : NULL;
+	const char *option = o->top && !f->has_rows ? "top" : o->by && f->whole ? "by" : NULL;
 
 	if (option)
 		return err__fail(-EINVAL, "--%s: means nothing to --format %s", option, f->name);
+	if (o->value != VALUE_NOT_GIVEN && f->values && !(f->values >> o->value & 1))
+		return err__fail(-EINVAL,
+				 "--value: --format %s is about alloc-bytes, alloc-count, "
+				 "live-bytes or live-count",
+				 f->name);
 	if (o->no_inlines && !o->lines && !o->format->lines)
 		return err__fail(-EINVAL, "--no-inlines: needs --lines with --format %s",
 				 o->format->name);
@@ -752,7 +754,6 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 	err = parser__init(&p);
 	if (!err)
 		err = words__read(&p);
-	o->value_given = o->value != VALUE_NOT_GIVEN;
 	if (err || o->help || o->version)
 		return err;
 	if (o->verb == VERB_DOCTOR)

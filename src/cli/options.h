@@ -83,10 +83,10 @@ struct format_row {
 	bool holds_losses; /* else they go to standard error */
 	bool has_rows;	   /* --top means something, and a line can stand between reports */
 	bool lines;	   /* with source lines and inlined functions without --lines */
-	bool whole;	   /* all rows are in it as they are: --by means nothing */
-	bool all_values;   /* all values are in it: --value means nothing */
 	bool later;	   /* known, but not in this version */
 	const char *other; /* another extension, or NULL */
+	bool whole;	   /* has rows as they were recorded: --by means nothing */
+	u32 values;	   /* 1 << enum allocsnoop_value that it can be about; 0: any */
 };
 
 enum help_wanted { HELP_NO, HELP_EVERYDAY, HELP_ALL };
@@ -121,7 +121,6 @@ struct cli_opts {
 	const struct format_row *format;
 	const char *output; /* NULL: standard output */
 	int value;
-	bool value_given;
 	int by;
 	u32 top;
 	int tree;

@@ -136,8 +136,9 @@ const struct format_row format_rows[] = {
 	{ "folded", ".folded", "one stack a line, for flame graphs", .holds_losses = false },
 	{ "json", ".json", "everything, for programs", .holds_losses = true },
 	{ "pprof", ".pb.gz", "everything, for pprof and to be read again", .binary = true,
-	  .holds_losses = true, .lines = true, .whole = true, .all_values = true,
-	  .other = ".pprof" },
+	  .holds_losses = true, .other = ".pprof", .whole = true, .lines = true,
+	  .values = 1u << ALLOCSNOOP_ALLOC_BYTES | 1u << ALLOCSNOOP_ALLOC_COUNT |
+		    1u << ALLOCSNOOP_LIVE_BYTES | 1u << ALLOCSNOOP_LIVE_COUNT },
 	{ "html", ".html", "a page to explore", .lines = true, .whole = true, .later = true },
 	{},
 };

@@ -53,8 +53,9 @@ enum pprof_column foreign__column(const char *type)
 /* ---- the allocator's function ---- */
 
 /* Names that allocators put before those of the functions that they replace. */
-static const char *const prefixes[] = { "__libc_", "__interceptor_", "je_", "_rjem_", "tc_", "mi_",
-					"" };
+static const char *const prefixes[] = {
+	"__libc_", "__interceptor_", "je_", "_rjem_", "_rjem_je_", "tc_", "mi_", ""
+};
 static const char *const functions[] = {
 	"malloc",	  "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
 	"posix_memalign", "valloc", "pvalloc", "mallocx",      "rallocx",  "new",
@@ -89,10 +90,26 @@ static bool is_allocator(const char *function)
 	return false;
 }
 
+/* Files that hold an allocator and nothing else. */
+static bool is_allocator_file(const char *module)
+{
+	static const char *const names[] = { "libjemalloc.", "libjemalloc_", "libtcmalloc.",
+					     "libtcmalloc_", "libmimalloc." };
+	const char *slash = strrchr(module, '/');
+	const char *base = slash ? slash + 1 : module;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strncmp(base, names[i], strlen(names[i])))
+			return true;
+	}
+	return false;
+}
+
 /* Where the stack enters the allocator, whose own functions may come first; -1: it isn't told. */
 static ssize_t list__entry(const struct in *in, const char *allocator)
 {
 	const size_t deepest = MIN(in->list.cnt, (size_t)16);
+	size_t inside = 0;
 
 	for (size_t i = 0; i < deepest; i++) {
 		const char *function = in->list.v[i]->function;
@@ -100,7 +117,9 @@ static ssize_t list__entry(const struct in *in, const char *allocator)
 		if (*allocator ? !strcmp(function, allocator) : is_allocator(function))
 			return (ssize_t)i;
 	}
-	return -1;
+	while (!*allocator && inside < deepest && is_allocator_file(in->list.v[inside]->module))
+		inside++;
+	return (ssize_t)inside - 1;
 }
 
 /* A frame 0 of this name, of no file. NULL: out of memory. */

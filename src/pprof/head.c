@@ -164,7 +164,24 @@ static s64 period(const struct allocsnoop_info *info)
 									 : 1;
 }
 
-static void head__write_values(struct out *o, const struct allocsnoop_profile *p)
+/* Some values have no column. */
+static enum pprof_column default_column(const struct allocsnoop_profile *p,
+					enum allocsnoop_value value)
+{
+	switch (value) {
+	case ALLOCSNOOP_ALLOC_COUNT:
+		return COLUMN_ALLOC_COUNT;
+	case ALLOCSNOOP_ALLOC_BYTES:
+		return COLUMN_ALLOC_BYTES;
+	case ALLOCSNOOP_LIVE_COUNT:
+		return is_live(p) ? COLUMN_LIVE_COUNT : COLUMN_ALLOC_COUNT;
+	default:
+		return is_live(p) ? COLUMN_LIVE_BYTES : COLUMN_ALLOC_BYTES;
+	}
+}
+
+static void head__write_values(struct out *o, const struct allocsnoop_profile *p,
+			       enum allocsnoop_value value)
 {
 	Pb__ValueType types[COLUMN_CNT] = {
 		value_type(o, "alloc_objects", "count"),
@@ -183,7 +200,7 @@ static void head__write_values(struct out *o, const struct allocsnoop_profile *p
 	piece.comment = c.ids.v;
 	piece.n_sample_type = cnt;
 	piece.sample_type = list;
-	piece.default_sample_type = types[cnt - 1].type;
+	piece.default_sample_type = types[default_column(p, value)].type;
 	piece.period_type = &space;
 	piece.period = period(&p->info);
 	piece.time_nanos = (s64)MIN(p->info.started_ns, (u64)INT64_MAX);
@@ -259,9 +276,9 @@ static void point__write(struct out *o, const struct allocsnoop_point *point)
 	out__emit(o, &piece);
 }
 
-void head__write(struct out *o, const struct allocsnoop_profile *p)
+void head__write(struct out *o, const struct allocsnoop_profile *p, enum allocsnoop_value value)
 {
-	head__write_values(o, p);
+	head__write_values(o, p, value);
 	head__write_recording(o, p);
 	for (size_t i = 0; i < p->processes.cnt; i++)
 		process__write(o, &p->processes.v[i]);

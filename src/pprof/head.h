@@ -5,7 +5,8 @@
 
 #include "pprof/out.h"
 
-/* Sample types, period, times, comments for people, and all that our reader wants beside them. */
-void head__write(struct out *o, const struct allocsnoop_profile *p);
+/* Sample types (the one of this value is what pprof shows unless it's asked for another), period,
+ * times, comments for people, and all that our reader wants beside them. */
+void head__write(struct out *o, const struct allocsnoop_profile *p, enum allocsnoop_value value);
 
 #endif

@@ -9,6 +9,19 @@
 
 /* ---- what the values are ---- */
 
+static int type__read(struct in *in, const struct wire_field *f, const char **type,
+		      const char **unit)
+{
+	const Pb__ValueType *m;
+	int err = 0;
+
+	m = in__unpack(in, &pb__value_type__descriptor, f, &err);
+	if (!m)
+		return err;
+	err = in__string(in, m->type, type);
+	return err ? err : in__string(in, m->unit, unit);
+}
+
 /* Bytes are told in bytes by all heap profilers; anything else would be counted wrongly. */
 static int type__note(struct in *in, const char *type, const char *unit, size_t at)
 {
@@ -25,17 +38,12 @@ static int type__note(struct in *in, const char *type, const char *unit, size_t 
 
 static int add_type(struct in *in, const struct wire_field *f, size_t nr)
 {
-	const Pb__ValueType *m;
 	const char *type, *unit;
-	int err = 0;
+	int err;
 
 	if (nr > 1000)
 		return err__fail(-EINVAL, "damaged: more than 1000 types of values");
-	m = in__unpack(in, &pb__value_type__descriptor, f, &err);
-	if (m)
-		err = in__string(in, m->type, &type);
-	if (!err)
-		err = in__string(in, m->unit, &unit);
+	err = type__read(in, f, &type, &unit);
 	in->type_cnt = nr;
 	return err ? err : type__note(in, type, unit, nr - 1);
 }
@@ -43,16 +51,10 @@ static int add_type(struct in *in, const struct wire_field *f, size_t nr)
 /* "samples/count, cpu/nanoseconds" */
 static int list_type(struct in *in, const struct wire_field *f, size_t nr)
 {
-	const Pb__ValueType *m;
 	const char *type, *unit;
 	struct str text = {};
-	int err = 0;
+	int err = type__read(in, f, &type, &unit);
 
-	m = in__unpack(in, &pb__value_type__descriptor, f, &err);
-	if (m)
-		err = in__string(in, m->type, &type);
-	if (!err)
-		err = in__string(in, m->unit, &unit);
 	if (err || nr > 8)
 		return err;
 	str__addf(&text, "%s%s%.40s/%.40s", err__msg(), nr > 1 ? ", " : "", type, unit);
@@ -106,15 +108,9 @@ static int read_period(struct in *in, const struct wire_field *f, size_t nr __at
 static int check_period_type(struct in *in, const struct wire_field *f,
 			     size_t nr __attribute__((unused)))
 {
-	const Pb__ValueType *m;
 	const char *type, *unit;
-	int err = 0;
+	int err = type__read(in, f, &type, &unit);
 
-	m = in__unpack(in, &pb__value_type__descriptor, f, &err);
-	if (m)
-		err = in__string(in, m->type, &type);
-	if (!err)
-		err = in__string(in, m->unit, &unit);
 	if (!err && (!strstr(type, "space") || strcmp(unit, "bytes")))
 		in->period = 0;
 	return err;

@@ -215,7 +215,7 @@ static const char *main_path(const struct allocsnoop_profile *p)
 }
 
 static int pprof_write(const struct allocsnoop_profile *p,
-		       const struct allocsnoop_report_opts *opts __attribute__((unused)), FILE *out)
+		       const struct allocsnoop_report_opts *opts, FILE *out)
 {
 	struct writing *w = calloc(1, sizeof(*w));
 	int err;
@@ -225,7 +225,7 @@ static int pprof_write(const struct allocsnoop_profile *p,
 	w->p = p;
 	out__open(&w->o, out);
 	writing__begin(w);
-	head__write(&w->o, p);
+	head__write(&w->o, p, opts->value);
 	for (size_t i = 0; i < p->samples.cnt && !w->o.err; i++)
 		row__write(w, &p->samples.v[i]);
 	out__mappings(&w->o, main_path(p));

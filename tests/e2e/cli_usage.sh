@@ -96,6 +96,9 @@ usage "--event 'page': unknown" 'one of: malloc' -e mmap,page
 usage "--sample-rate: not together with --sample-bytes" '' --sample-rate 0.5 --sample-bytes 1K
 usage "--top: means nothing to --format json" '' -t 5 -f json
 usage "--duration: means nothing to 'list'" '' list -d 5
+usage "--top: means nothing to --format pprof" '' -t 5 -o x.pprof
+usage "--by: means nothing to --format pprof" '' --by function -f pprof
+usage "--value: --format pprof is about" '' -l --value peak-bytes -o x.pb.gz
 usage "list: a FILE or --pid, not both" '' list -p 1 /bin/true
 usage "list: one FILE, not 'b' too" '' list a b
 usage "list: --event mmap, brk and fault place no probes" '' list -e mmap
@@ -117,8 +120,8 @@ usage "--focus '': must not be empty" '' --focus ''
 usage "--no-inlines: needs --lines with --format text" '' --no-inlines
 usage "--no-inlines: needs --lines with --format json" '' report --no-inlines -f json x
 usage "--by type: for saved profiles" '' --by type
-usage "--by: means nothing to --format pprof" '' -f pprof --by process
-usage "--value: means nothing to --format pprof" '' merge --value alloc-bytes a b
+usage "--by: means nothing to --format pprof" '' merge --by process a b
+usage "--value: --format pprof is about alloc-bytes" '' merge --value peak-bytes a b
 usage "--duration: means nothing to 'report'" '' report -d 5 x
 usage "--live: means nothing to 'merge'" '' merge -l x
 usage "--pid: means nothing to 'diff'" '' diff -p 1 x y

@@ -62,7 +62,9 @@ is_same "labels after pprof -proto" "$(ask "$TMP/resaved.json" "$sizes")" "$(ask
 gzip -dc "$file" >"$TMP/a.pb"
 "$PROFILES" write "$TMP/a.pb" json | cmp - "$TMP/a.json" || fail "not gzipped, it is another profile"
 is_same "pprof -raw without gzip" "$(raw_sums "$TMP/a.pb")" "$alloc $live"
-"$SNOOP" -q -o "$TMP/b.pprof" -- "$WORK/cxx_family" >/dev/null
+"$SNOOP" -q --value alloc-count -o "$TMP/b.pprof" -- "$WORK/cxx_family" >/dev/null
+pprof -raw "$TMP/b.pprof" | grep '^alloc_objects' >"$TMP/types"
+is_same "types of values with --value" "$(cat "$TMP/types")" 'alloc_objects/count[dflt] alloc_space/bytes'
 is_same "pprof -raw of mode alloc" "$(raw_sums "$TMP/b.pprof")" "$alloc"
 
 # ---- estimates ----

@@ -53,6 +53,44 @@ read_json "$TMP/again.pb.gz"
 cmp "$TMP/again.json" "$TMP/exact.json" || fail "written again, Go's profile is another"
 sums_are again
 
+# ---- jemalloc's own profile of a real program, as a legacy text that pprof converts ----
+
+jemalloc=$(echo /usr/lib/*/libjemalloc.so.2)
+[ -e "$jemalloc" ] || skip "no libjemalloc.so.2 here"
+cat >"$TMP/leaky.c" <<-C
+	#include <stdlib.h>
+
+	void *kept[2000];
+
+	__attribute__((noinline)) void leaky(int i)
+	{
+		kept[i] = malloc(1024);
+	}
+
+	int main(void)
+	{
+		for (int i = 0; i < 2000; i++)
+			leaky(i);
+		for (int i = 0; i < 700; i++)
+			free(kept[i]);
+		return 0;
+	}
+C
+cc "${WORK_FLAGS[@]}" -o "$TMP/leaky" "$TMP/leaky.c"
+MALLOC_CONF=prof:true,lg_prof_sample:0,prof_accum:true,prof_final:true,prof_prefix:$TMP/je \
+	LD_PRELOAD=$jemalloc "$TMP/leaky"
+awk '/^heap_v2/ { kind = $0; next }
+	/^  t\*:/ && !total { sub(/^  t\*: /, ""); print "heap profile: " $0 " @ " kind; total = 1; next }
+	/^@ / { stack = $0; next }
+	/^  t\*:/ { sub(/^  t\*: /, ""); print $0 " " stack; next }
+	/^MAPPED_LIBRARIES/ { maps = 1; print "" }
+	maps' "$TMP"/je.*.heap >"$TMP/je.txt"
+go tool pprof -proto "$TMP/je.txt" >"$TMP/je.pb.gz" 2>/dev/null
+read_json "$TMP/je.pb.gz"
+sums_are je
+is_same "leaky, by jemalloc" "$(ask "$TMP/je.json" 'at_site("leaky") | sums("alloc", "live", "freed")' | paste -sd' ')" \
+	"2000 2048000 1300 1331200 700 716800"
+
 # ---- tcmalloc's and jemalloc's text, converted by pprof ----
 
 legacy() { # KIND

@@ -135,9 +135,13 @@ static int failed(void)
 
 static int write_to(const struct allocsnoop_profile *p, const char *format, const char *path)
 {
-	struct allocsnoop_report_opts opts = { .sz = sizeof(opts),
-					       .format = format,
-					       .lines = true };
+	struct allocsnoop_report_opts opts = {
+		.sz = sizeof(opts),
+		.format = format,
+		.lines = true,
+		.value = strcmp(p->info.mode, "live") ? ALLOCSNOOP_ALLOC_BYTES
+						      : ALLOCSNOOP_LIVE_BYTES,
+	};
 	FILE *out = path ? fopen(path, "w") : stdout;
 	int err;
 

@@ -301,6 +301,32 @@ static void test_allocators(void)
 	}
 }
 
+/* Without names the file says where the allocator ends. */
+static void test_allocator_file(void)
+{
+	struct allocsnoop_profile *p;
+	const struct allocsnoop_sample *s;
+	struct made m;
+
+	make_go(&m);
+	made__mapping(&m, "/usr/lib/libjemalloc.so.2", 0x7f0000000000, 0x7f0000100000, 0);
+	made__location(&m, 3, 2, 0x7f0000000123, NULL, 0);
+	made__location(&m, 4, 2, 0x7f0000000456, NULL, 0);
+	made__sample(&m, VALUES(1, 100, 1, 100), IDS(3, 4, 1));
+	made__sample(&m, VALUES(1, 100, 1, 100), IDS(3, 4, 1));
+	made__label(&m, "allocator", "mallocx", 0); /* it's told: nothing is to be guessed */
+	p = made__read(&m);
+	if (!p)
+		abort();
+	s = &p->samples.v[2];
+	CHECK_EQ(s->frame_cnt, 2);
+	CHECK_STR(s->allocator, "libjemalloc.so.2+0x456");
+	CHECK_STR(s->frames[1]->function, "main.alloc");
+	CHECK_EQ(s[1].frame_cnt, 4);
+	CHECK_STR(s[1].frames[0]->function, "mallocx");
+	profile__free(p);
+}
+
 /* Sums of hostile sizes stand still at the end. */
 static void test_huge(void)
 {
@@ -560,6 +586,7 @@ int main(void)
 	test_places();
 	test_labels();
 	test_allocators();
+	test_allocator_file();
 	test_huge();
 	test_references();
 	test_no_heap_profile();
