@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the parts of the text report share: the header and losses (text.c), what mode live adds
  * (live.c), tables of processes (process.c), tables (table.c) and their columns' widths (layout.c),
- * stacks (stack.c), the tree of calls (tree.c), how numbers and names look (look.c) and what only
- * terminals get (paint.c). */
+ * stacks (stack.c), the tree of calls (tree.c, tree_line.c), how numbers and names look (look.c)
+ * and what only terminals get (paint.c). */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
