@@ -146,9 +146,9 @@ ZSH_COMPLETION  := share/zsh/site-functions/_allocsnoop
 FISH_COMPLETION := share/fish/vendor_completions.d/allocsnoop.fish
 
 # It asks the library for the presets of --probe.
-$(BUILD)/mkcomp: tests/tools/mkcomp.c $(BUILD)/obj/src/cli/table.o $(BUILD)/liballocsnoop.a
+$(BUILD)/mkcomp: $(addprefix tests/tools/,mkcomp.c comp_bash.c comp_zsh.c comp_fish.c mkcomp.h) $(BUILD)/obj/src/cli/table.o $(BUILD)/liballocsnoop.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBIBERTY) $(LIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $(filter-out %.h,$^) $(LDFLAGS) $(LIBIBERTY) $(LIBS)
 
 $(COMPLETIONS): $(BUILD)/allocsnoop.%: $(BUILD)/mkcomp
 	$(call say,COMP,$@)
