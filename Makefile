@@ -61,10 +61,11 @@ BASE_OBJ := $(filter $(BUILD)/obj/src/base/%,$(LIB_OBJ))
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
 WORK_BIN := $(WORK_SRC:%.c=$(BUILD)/%) $(WORK_CXX:%.cc=$(BUILD)/%)
 SKEL     := $(BUILD)/gen/allocsnoop.skel.h
+COMPLETIONS := $(addprefix $(BUILD)/allocsnoop.,bash zsh fish)
 
 .PHONY: all check check-vm demo bench fuzz deps deps-check deps-bench install uninstall lint format clean help tests need-root
 
-all: $(BUILD)/allocsnoop $(BUILD)/liballocsnoop.a $(BUILD)/liballocsnoop.so $(BUILD)/allocsnoop.pc $(BUILD)/allocsnoop.1
+all: $(BUILD)/allocsnoop $(BUILD)/liballocsnoop.a $(BUILD)/liballocsnoop.so $(BUILD)/allocsnoop.pc $(BUILD)/allocsnoop.1 $(COMPLETIONS)
 
 # ---- BPF ----
 $(BUILD)/gen/allocsnoop.bpf.o: bpf/allocsnoop.bpf.c $(wildcard bpf/*.h vmlinux/*.h)
@@ -139,6 +140,20 @@ $(BUILD)/allocsnoop.1: $(BUILD)/mkman
 	$(call say,MAN,$@)
 	$(Q)$(BUILD)/mkman > $@.tmp && mv $@.tmp $@
 
+# Where the shells look by themselves.
+BASH_COMPLETION := share/bash-completion/completions/allocsnoop
+ZSH_COMPLETION  := share/zsh/site-functions/_allocsnoop
+FISH_COMPLETION := share/fish/vendor_completions.d/allocsnoop.fish
+
+# It asks the library for the presets of --probe.
+$(BUILD)/mkcomp: $(addprefix tests/tools/,mkcomp.c comp_bash.c comp_zsh.c comp_fish.c mkcomp.h) $(BUILD)/obj/src/cli/table.o $(BUILD)/liballocsnoop.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $(filter-out %.h,$^) $(LDFLAGS) $(LIBIBERTY) $(LIBS)
+
+$(COMPLETIONS): $(BUILD)/allocsnoop.%: $(BUILD)/mkcomp
+	$(call say,COMP,$@)
+	$(Q)$(BUILD)/mkcomp $* > $@.tmp && mv $@.tmp $@
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
 		$(DESTDIR)$(PREFIX)/share/man/man1
@@ -150,11 +165,15 @@ install: all
 	install -m 644 include/allocsnoop.h $(DESTDIR)$(PREFIX)/include/
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(BUILD)/allocsnoop.pc > $(DESTDIR)$(PREFIX)/lib/pkgconfig/allocsnoop.pc
 	install -m 644 $(BUILD)/allocsnoop.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -D -m 644 $(BUILD)/allocsnoop.bash $(DESTDIR)$(PREFIX)/$(BASH_COMPLETION)
+	install -D -m 644 $(BUILD)/allocsnoop.zsh $(DESTDIR)$(PREFIX)/$(ZSH_COMPLETION)
+	install -D -m 644 $(BUILD)/allocsnoop.fish $(DESTDIR)$(PREFIX)/$(FISH_COMPLETION)
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/allocsnoop $(DESTDIR)$(PREFIX)/lib/liballocsnoop.a \
 		$(DESTDIR)$(PREFIX)/lib/liballocsnoop.so* $(DESTDIR)$(PREFIX)/include/allocsnoop.h \
-		$(DESTDIR)$(PREFIX)/lib/pkgconfig/allocsnoop.pc $(DESTDIR)$(PREFIX)/share/man/man1/allocsnoop.1
+		$(DESTDIR)$(PREFIX)/lib/pkgconfig/allocsnoop.pc $(DESTDIR)$(PREFIX)/share/man/man1/allocsnoop.1 \
+		$(addprefix $(DESTDIR)$(PREFIX)/,$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
 
 # ---- tests ----
 # Unit tests run with the sanitizers on, whatever the tool is built with.
@@ -211,6 +230,7 @@ DEPS := gcc g++ make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-d
 	libjansson-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev libc6-dev binutils sqlite3
 DEPS_CHECK := $(DEPS) bpftrace jq git perl python3 python3.11 valgrind gdb strace musl-tools libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 \
 	libgc1 go-md2man qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd clang-format cppcheck \
+	mandoc zsh fish \
 	golang-go protobuf-compiler
 DEPS_BENCH := $(DEPS_CHECK) linux-perf
 

@@ -402,6 +402,11 @@ struct allocsnoop_info {
 	uint64_t base_alloc_count, base_alloc_bytes;
 	uint64_t base_live_count, base_live_bytes;
 	const char *base_target; /* target of the profile before; NULL unless diff */
+	uint64_t base_duration_ns;
+	bool filtered; /* rows were chosen by focus or ignore: totals are theirs, these of all */
+	uint64_t all_alloc_count, all_alloc_bytes;
+	uint64_t all_live_count, all_live_bytes;
+	uint32_t profile_cnt; /* profiles that this one is the sum of; 0: it's one */
 };
 
 ALLOCSNOOP_API const struct allocsnoop_info *
@@ -433,14 +438,27 @@ ALLOCSNOOP_API void allocsnoop_profile__free(struct allocsnoop_profile *profile)
  */
 ALLOCSNOOP_API int allocsnoop_profile__read(FILE *in, struct allocsnoop_profile **profile);
 
-/* What changed: a profile whose rows have the numbers of `later`, and those of `before` in base_*.
- * Neither is needed afterwards. -EINVAL: profiles that can't be compared; -ENOMEM. */
+/*
+ * What changed: a profile whose rows have the numbers of `later`, and those of `before` in base_*
+ * (0 where it has no such row). Rows are the same where process name, thread name, allocator, type,
+ * size class and the frames' names (functions, files' names without folders and versions, source
+ * lines) are; ids of processes, addresses and builds may differ, so pid and tid are 0. Variances,
+ * sampled_count and losses are sums of both; processes are those of `later`; there are no points.
+ * Neither is needed afterwards. -EINVAL: profiles that can't be compared: of different modes,
+ * events or ages (older_ns), or differences themselves; -ENOMEM.
+ */
 ALLOCSNOOP_API int allocsnoop_profile__diff(const struct allocsnoop_profile *before,
 					    const struct allocsnoop_profile *later,
 					    struct allocsnoop_profile **diff);
 
-/* The sum of profiles, of many machines perhaps: counts, bytes, variances and losses add up, as do
- * rows with equal stacks and labels. -EINVAL: none, or some that don't belong together; -ENOMEM. */
+/*
+ * The sum of profiles, of many machines perhaps: counts, bytes, variances, events and losses add
+ * up, as do rows with equal processes, stacks and labels. Each profile's processes stay, and rows
+ * keep their pid, unless there are processes of this id and name in several of the profiles: those
+ * are taken for different ones, and their rows become sums of several processes. duration_ns is the
+ * longest, started_ns the first, exact what all are; points stay only where it's one profile.
+ * -EINVAL: none, or some that can't be added up (as in a difference); -ENOMEM.
+ */
 ALLOCSNOOP_API int allocsnoop_profile__merge(const struct allocsnoop_profile *const *profiles,
 					     size_t cnt, struct allocsnoop_profile **sum);
 
@@ -474,7 +492,8 @@ struct allocsnoop_report_opts {
 	uint32_t top; /* rows in text; 0: 20 */
 
 	/* Extended regular expressions (regex(7)) that are searched in the names of frames'
-	 * functions and modules; NULL: none. */
+	 * functions and modules; NULL: none. With focus or ignore the totals, and sums and peaks of
+	 * processes, are those of the rows that stay, and there are no points. */
 	const char *focus;  /* only stacks with a matching frame */
 	const char *ignore; /* only stacks without one */
 	const char *hide;   /* stacks without their matching frames */
@@ -483,9 +502,16 @@ struct allocsnoop_report_opts {
 	bool tree;	    /* text: callers below what they call, as one tree */
 	bool colour;	    /* text: escape sequences for a terminal */
 	uint32_t width;	    /* text: columns of the terminal; 0: none, whole lines */
+	bool ascii;	    /* text: lines, bars and signs of ASCII only; names stay as they are */
 };
 
-/* Writes a report; the stream isn't closed. -EINVAL unknown format, or the stream's error. */
+/* Is this a value of `focus`, `ignore` and `hide`? 0, or -EINVAL with the reason in
+ * allocsnoop__error(). */
+ALLOCSNOOP_API int allocsnoop__check_regex(const char *regex);
+
+/* Writes a report; the stream isn't closed. -EINVAL unknown format, bad regular expression or value
+ * (a difference has alloc_* and live_* only), -ENOTSUP what the format can't hold, or the stream's
+ * error. */
 ALLOCSNOOP_API int allocsnoop_profile__write(const struct allocsnoop_profile *profile,
 					     const struct allocsnoop_report_opts *opts, FILE *out);
 

@@ -236,25 +236,96 @@ int allocsnoop_profile__read(FILE *in, struct allocsnoop_profile **profile)
 	return pprof__read(in, profile);
 }
 
-/* The rows that the writer gets; NULL: the profile's own. */
-static int report__view(const struct allocsnoop_profile *p, const struct writer *w,
-			const struct allocsnoop_report_opts *opts, struct allocsnoop_profile **view)
+/* What the writer gets: the profile, chosen from, and unless it wants all rows grouped and sorted.
+ */
+struct report_view {
+	struct allocsnoop_profile *filtered; /* NULL: nothing was left out */
+	struct allocsnoop_profile *grouped;  /* NULL: not grouped */
+	const struct allocsnoop_profile *rows;
+};
+
+static void report_view__free(struct report_view *v)
 {
-	*view = NULL;
+	profile__free(v->grouped);
+	profile__free(v->filtered); /* last: the other borrows of it */
+}
+
+static int report_view__make(struct report_view *v, const struct allocsnoop_profile *p,
+			     const struct writer *w, const struct allocsnoop_report_opts *opts)
+{
+	/* A tree from the allocators on needs whole stacks, too. */
+	enum allocsnoop_by by =
+		opts->tree && opts->by == ALLOCSNOOP_BY_FUNCTION ? ALLOCSNOOP_BY_STACK : opts->by;
+	int err = profile__filter(p, opts, &v->filtered);
+
+	if (err)
+		return err;
+	v->rows = v->filtered ? v->filtered : p;
 	if (w->whole)
 		return 0;
-	*view = profile__group(p, opts->by);
-	if (!*view)
+	v->grouped = profile__group(v->rows, by);
+	if (!v->grouped)
 		return err__fail(-ENOMEM, "out of memory for the report");
-	profile__sort(*view, opts->value);
+	profile__sort(v->grouped, opts->value);
+	v->rows = v->grouped;
 	return 0;
+}
+
+/* A tree is of stacks, and text. */
+static int tree__check(const struct writer *w, const struct allocsnoop_report_opts *opts)
+{
+	if (!opts->tree)
+		return 0;
+	if (w != &writer_text)
+		return err__fail(-EINVAL, "format '%s': has no tree", w->name);
+	switch (opts->by) {
+	case ALLOCSNOOP_BY_STACK:
+	case ALLOCSNOOP_BY_FUNCTION:
+	case ALLOCSNOOP_BY_PROCESS:
+	case ALLOCSNOOP_BY_THREAD:
+		return 0;
+	default:
+		return err__fail(-EINVAL, "a tree is by stack, function, process or thread");
+	}
+}
+
+static int report__check(const struct allocsnoop_profile *p,
+			 const struct allocsnoop_report_opts *opts)
+{
+	switch (opts->value) {
+	case ALLOCSNOOP_ALLOC_BYTES:
+	case ALLOCSNOOP_ALLOC_COUNT:
+	case ALLOCSNOOP_LIVE_BYTES:
+	case ALLOCSNOOP_LIVE_COUNT:
+		return 0;
+	default:
+		return !p->info.diff ? 0
+				     : err__fail(-EINVAL, "a difference has allocated and live "
+							  "blocks and bytes only");
+	}
+}
+
+/* Keeps the writer's words if it has any. */
+static int report__write(const struct report_view *v, const struct writer *w,
+			 const struct allocsnoop_report_opts *opts, FILE *out)
+{
+	int err;
+
+	err__clear();
+	errno = 0;
+	err = w->write(v->rows, opts, out);
+	if (!err && (fflush(out) || ferror(out)))
+		err = errno ? -errno : -EIO;
+	if (!err || *err__msg())
+		return err;
+	return err__fail(err, "cannot write the report: %s", strerror(-err));
 }
 
 int allocsnoop_profile__write(const struct allocsnoop_profile *p,
 			      const struct allocsnoop_report_opts *given, FILE *out)
 {
 	struct allocsnoop_report_opts opts;
-	struct allocsnoop_profile *view;
+	struct report_view view = {};
 	const struct writer *w;
 	int err = opts__widen(given, given ? given->sz : 0, &opts, sizeof(opts));
 
@@ -263,17 +334,14 @@ int allocsnoop_profile__write(const struct allocsnoop_profile *p,
 	w = writer__find(opts.format ? opts.format : "text");
 	if (!w)
 		return err__fail(-EINVAL, "format '%s': unknown", opts.format);
-	err = report__view(p, w, &opts, &view);
-	if (err)
-		return err;
-	err__clear();
-	errno = 0;
-	err = w->write(view ? view : p, &opts, out);
-	if (!err && (fflush(out) || ferror(out)))
-		err = errno ? -errno : -EIO;
-	profile__free(view);
-	if (err && !*err__msg())
-		err__fail(err, "cannot write the report: %s", strerror(-err));
+	err = tree__check(w, &opts);
+	if (!err)
+		err = report__check(p, &opts);
+	if (!err)
+		err = report_view__make(&view, p, w, &opts);
+	if (!err)
+		err = report__write(&view, w, &opts, out);
+	report_view__free(&view);
 	return err;
 }
 

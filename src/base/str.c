@@ -123,11 +123,17 @@ static size_t utf8_len(const u8 *p, size_t n, bool *ok)
 	return len;
 }
 
+/* Also what reorders the text around it: names could show other names (UAX #9, UTS #55). */
 static bool is_control(const u8 *p, size_t len)
 {
 	if (len == 1)
 		return p[0] < 0x20 || p[0] == 0x7f;
-	return len == 2 && p[0] == 0xc2 && p[1] < 0xa0; /* C1 */
+	if (len == 2)
+		return p[0] == 0xc2 && p[1] < 0xa0; /* C1 */
+	if (len != 3 || p[0] != 0xe2)
+		return false;
+	return (p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae) || /* U+2028 to U+202E */
+	       (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);	 /* U+2066 to U+2069 */
 }
 
 void str__add_utf8(struct str *s, const char *text, size_t n, bool printable)

@@ -23,8 +23,9 @@ void str__free(struct str *s);
 
 /*
  * Appends `text` as valid UTF-8: each maximal ill-formed sequence becomes U+FFFD (Unicode 15, 3.9,
- * "maximal subpart"). With `printable`, C0/C1 control characters and DEL become U+FFFD too, so that
- * nothing hostile reaches a terminal.
+ * "maximal subpart"). With `printable`, C0/C1 control characters, DEL, and characters that end
+ * lines or change the direction of text become U+FFFD too, so that nothing hostile reaches a
+ * terminal.
  */
 void str__add_utf8(struct str *s, const char *text, size_t n, bool printable);
 

@@ -17,9 +17,6 @@
 #include "base/err.h"
 #include "base/units.h"
 
-/* What is counted depends on --live then. */
-#define VALUE_NOT_GIVEN -1
-
 /* Depends on whether there is a target. */
 #define OVERHEAD_NOT_GIVEN	(-1)
 #define OVERHEAD_WITHOUT_TARGET 5
@@ -336,6 +333,19 @@ static int read_probe(const struct opt_row *row, const char *text, void *into)
 	return 0;
 }
 
+static int read_regex(const struct opt_row *row, const char *text, void *into)
+{
+	char before[32];
+
+	if (!*text)
+		return value__bad(row, text, "must not be empty");
+	snprintf(before, sizeof(before), "--%s ", row->name);
+	if (allocsnoop__check_regex(text))
+		return library__refuses(before); /* its words begin with the expression */
+	*(const char **)into = text;
+	return 0;
+}
+
 typedef int (*read_fn)(const struct opt_row *row, const char *text, void *into);
 
 static const read_fn readers[OPT_KIND_MAX] = {
@@ -343,7 +353,7 @@ static const read_fn readers[OPT_KIND_MAX] = {
 	[OPT_SIZE] = read_size,	      [OPT_DURATION] = read_duration, [OPT_RATE] = read_rate,
 	[OPT_COUNT] = read_count,     [OPT_PIDS] = read_pids,	      [OPT_CHOICE] = read_choice,
 	[OPT_CHOICES] = read_choices, [OPT_PROBE] = read_probe,	      [OPT_PERCENT] = read_percent,
-	[OPT_MANY] = read_many,
+	[OPT_MANY] = read_many,	      [OPT_REGEX] = read_regex,
 };
 
 /* ---- the words ---- */
@@ -409,22 +419,33 @@ static int verb__read(struct cli_opts *o, char **words)
 	return 0;
 }
 
-/* Options stand on either side of the FILE of `list`; `doctor` takes no word. */
+static int verb_word__take(struct cli_opts *o, char **word)
+{
+	if (o->verb == VERB_DOCTOR)
+		return err__fail(-EINVAL, "doctor: takes options only, not '%s'", *word);
+	if (o->verb & VERB_SAVED)
+		return vec__push(&o->files, *word) ? err__fail(-ENOMEM, "out of memory") : 0;
+	if (o->words)
+		return err__fail(-EINVAL, "list: one FILE, not '%s' too", *word);
+	o->words = word;
+	return 0;
+}
+
+/* Options stand on either side of a command's words, but not behind `--`. */
 static int verb_words__read(struct parser *p)
 {
-	while (optind < p->argc) {
-		int err = options__read(p);
+	bool dashes = false;
+	int err = 0;
 
+	while (!err && optind < p->argc) {
+		if (!dashes)
+			err = options__read(p);
 		if (err || p->o->help || p->o->version || optind >= p->argc)
 			return err;
-		if (p->o->verb == VERB_DOCTOR)
-			return err__fail(-EINVAL, "doctor: takes options only, not '%s'",
-					 p->argv[optind]);
-		if (p->o->words)
-			return err__fail(-EINVAL, "list: one FILE, not '%s' too", p->argv[optind]);
-		p->o->words = &p->argv[optind++];
+		dashes |= p->dashes;
+		err = verb_word__take(p->o, &p->argv[optind++]);
 	}
-	return 0;
+	return err;
 }
 
 static int words__read(struct parser *p)
@@ -466,6 +487,50 @@ static int format__unknown(const char *name)
 	return -EINVAL;
 }
 
+/* A tree is of stacks. */
+static int tree__check(const struct cli_opts *o)
+{
+	if (!o->tree)
+		return 0;
+	if (strcmp(o->format->name, "text"))
+		return err__fail(-EINVAL, "--tree: means nothing to --format %s", o->format->name);
+	if (o->by == ALLOCSNOOP_BY_FILE || o->by == ALLOCSNOOP_BY_SIZE ||
+	    o->by == ALLOCSNOOP_BY_TYPE) {
+		err__fail(-EINVAL, "--tree: not together with --by file, size or type");
+		err__hint("--by function begins with the allocators, --by process with processes");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static const struct format_row *format__default(const struct cli_opts *o)
+{
+	const struct format_row *f = format_rows;
+
+	while (o->verb == VERB_MERGE && strcmp(f->name, "pprof"))
+		f++;
+	return f;
+}
+
+/* Options that mean nothing to the format. */
+static int format__check(const struct cli_opts *o)
+{
+	const struct format_row *f = o->format;
+	const char *option = o->top && !f->has_rows ? "top" : o->by && f->whole ? "by" : NULL;
+
+	if (option)
+		return err__fail(-EINVAL, "--%s: means nothing to --format %s", option, f->name);
+	if (o->value != VALUE_NOT_GIVEN && f->values && !(f->values >> o->value & 1))
+		return err__fail(-EINVAL,
+				 "--value: --format %s is about alloc-bytes, alloc-count, "
+				 "live-bytes or live-count",
+				 f->name);
+	if (o->no_inlines && !o->lines && !o->format->lines)
+		return err__fail(-EINVAL, "--no-inlines: needs --lines with --format %s",
+				 o->format->name);
+	return tree__check(o);
+}
+
 static int format__choose(struct cli_opts *o)
 {
 	const struct format_row *f = format_rows;
@@ -479,21 +544,14 @@ static int format__choose(struct cli_opts *o)
 		while (f->name && !ends_with(o->output, f->extension) &&
 		       !(f->other && ends_with(o->output, f->other)))
 			f++;
+		f = f->name ? f : format__default(o);
+	} else {
+		f = format__default(o);
 	}
-	o->format = f->name ? f : format_rows;
+	o->format = f;
 	if (o->format->later)
 		return err__fail(-EINVAL, "--format %s: not yet in this version", o->format->name);
-	if (o->top && !o->format->has_rows)
-		return err__fail(-EINVAL, "--top: means nothing to --format %s", o->format->name);
-	if (o->by != ALLOCSNOOP_BY_STACK && o->format->whole)
-		return err__fail(-EINVAL, "--by: means nothing to --format %s", o->format->name);
-	if (o->format->values && o->value != VALUE_NOT_GIVEN &&
-	    !(o->format->values >> o->value & 1))
-		return err__fail(-EINVAL,
-				 "--value: --format %s is about alloc-bytes, alloc-count, "
-				 "live-bytes or live-count",
-				 o->format->name);
-	return 0;
+	return format__check(o);
 }
 
 static int user__check(const struct cli_opts *o)
@@ -588,6 +646,16 @@ static int overhead__check(struct cli_opts *o)
 	return -EINVAL;
 }
 
+static int by__check(const struct cli_opts *o)
+{
+	if (o->by == ALLOCSNOOP_BY_THREAD)
+		return err__fail(-EINVAL, "--by thread: not yet in this version");
+	if (o->by == ALLOCSNOOP_BY_TYPE)
+		return err__fail(-EINVAL, "--by type: for saved profiles that name types: a "
+					  "recording doesn't know them");
+	return 0;
+}
+
 static int record__check(struct cli_opts *o)
 {
 	int err;
@@ -599,6 +667,8 @@ static int record__check(struct cli_opts *o)
 	if (o->max_size && o->min_size > o->max_size)
 		return err__fail(-EINVAL, "--min-size: above --max-size");
 	err = live__check(o);
+	if (!err)
+		err = by__check(o);
 	if (!err)
 		err = filter__check(o);
 	if (!err)
@@ -649,6 +719,27 @@ static int list__check(const struct parser *p)
 	return 0;
 }
 
+/* What depends on the profiles is checked when they have been read (saved.c). */
+static int saved__check(const struct parser *p)
+{
+	const struct cli_opts *o = p->o;
+	const char *what = o->verb == VERB_MERGE ? "merge" : "report";
+	size_t streams = 0;
+	int err = verb__check(p);
+
+	if (err)
+		return err;
+	if (o->verb == VERB_DIFF && o->files.cnt != 2)
+		return err__fail(-EINVAL, "diff: two profiles, OLD and NEW, not %zu", o->files.cnt);
+	if (!o->files.cnt)
+		return err__fail(-EINVAL, "%s: no FILE", what);
+	for (size_t i = 0; i < o->files.cnt; i++)
+		streams += !strcmp(o->files.v[i], "-");
+	if (streams > 1)
+		return err__fail(-EINVAL, "'-': standard input can be read only once");
+	return format__choose(p->o);
+}
+
 int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 {
 	CLEANUP(parser__fini) struct parser p = { .o = o, .argc = argc, .argv = argv };
@@ -667,6 +758,8 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 		return err;
 	if (o->verb == VERB_DOCTOR)
 		return doctor__check(&p);
+	if (o->verb & VERB_SAVED)
+		return saved__check(&p);
 	return o->verb == VERB_LIST ? list__check(&p) : record__check(o);
 }
 
@@ -674,4 +767,5 @@ void cli_opts__fini(struct cli_opts *o)
 {
 	vec__free(&o->pids);
 	vec__free(&o->probes);
+	vec__free(&o->files);
 }

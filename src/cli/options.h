@@ -27,6 +27,7 @@ enum opt_kind {
 	OPT_CHOICES,  /* int: words of row.choices, comma-separated, their values or'ed */
 	OPT_PROBE,    /* appended to cli_opts.probes */
 	OPT_PERCENT,  /* double, of 100; `none` is 0 */
+	OPT_REGEX,    /* const char *: an extended regular expression */
 	OPT_KIND_MAX
 };
 
@@ -35,8 +36,16 @@ enum verb {
 	VERB_LIST = 2,
 	VERB_LATER = 4,
 	VERB_DOCTOR = 8,
-	VERB_ALL = VERB_RECORD | VERB_LIST | VERB_DOCTOR,
+	VERB_REPORT = 16,
+	VERB_DIFF = 32,
+	VERB_MERGE = 64,
+	VERB_SAVED = VERB_REPORT | VERB_DIFF | VERB_MERGE, /* read saved profiles */
+	VERB_REPORTS = VERB_RECORD | VERB_SAVED,	   /* write a report */
+	VERB_ALL = VERB_RECORD | VERB_LIST | VERB_DOCTOR | VERB_SAVED,
 };
+
+/* cli_opts.value: it depends on --live, or on what was saved. */
+#define VALUE_NOT_GIVEN -1
 
 struct choice {
 	const char *name; /* NULL ends the list */
@@ -56,7 +65,7 @@ struct opt_row {
 	u64 most;     /* numbers: the largest allowed; 0: no limit */
 	bool zero_ok; /* numbers: 0 has a meaning */
 	bool expert;  /* in --help-all only */
-	u8 verbs;     /* where it means something; 0: VERB_RECORD only */
+	u16 verbs;    /* where it means something; 0: VERB_RECORD only */
 };
 
 struct verb_row {
@@ -73,6 +82,7 @@ struct format_row {
 	bool binary;	   /* not for terminals */
 	bool holds_losses; /* else they go to standard error */
 	bool has_rows;	   /* --top means something, and a line can stand between reports */
+	bool lines;	   /* with source lines and inlined functions without --lines */
 	bool later;	   /* known, but not in this version */
 	const char *other; /* another extension, or NULL */
 	bool whole;	   /* has rows as they were recorded: --by means nothing */
@@ -83,7 +93,8 @@ enum help_wanted { HELP_NO, HELP_EVERYDAY, HELP_ALL };
 
 struct cli_opts {
 	enum verb verb;
-	char **words; /* COMMAND and its arguments, or FILE of `list`; NULL: none */
+	char **words;		 /* COMMAND and its arguments, or FILE of `list`; NULL: none */
+	VEC(const char *) files; /* saved profiles */
 	VEC(pid_t) pids;
 	int follow;
 	const char *cgroup;
@@ -112,6 +123,12 @@ struct cli_opts {
 	int value;
 	int by;
 	u32 top;
+	int tree;
+	const char *focus; /* regular expressions; NULL: none */
+	const char *ignore;
+	const char *hide;
+	int lines;
+	int no_inlines;
 	int verbosity; /* -1 quiet, 0, 1 verbose */
 	int help;      /* enum help_wanted */
 	int version;

@@ -4,14 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "cli/say.h"
 #include "cli/signals.h"
 
 #define BUFFER_SIZE (256 * 1024) /* reports of a whole machine have 100 MB */
@@ -86,6 +90,51 @@ static int file__check(const struct output *out)
 	return 0;
 }
 
+/* ---- what standard output is ---- */
+
+/* COLUMNS of a shell that knows better, else what the terminal says. */
+static u32 terminal__width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	u64 width;
+
+	if (columns && !units__parse_u64(columns, &width) && width && width <= UINT16_MAX)
+		return width;
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return 80;
+}
+
+/* https://no-color.org: set to anything but nothing. */
+static bool terminal__has_colours(void)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	return term && *term && strcmp(term, "dumb") && !(no && *no);
+}
+
+static bool locale__is_utf8(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool is = locale && !strcmp(nl_langinfo_l(CODESET, locale), "UTF-8");
+
+	if (locale)
+		freelocale(locale);
+	return is;
+}
+
+/* Asked for each report: the window may have been resized. Files get whole lines without colours.
+ */
+static void output__look(const struct output *out, struct allocsnoop_report_opts *opts)
+{
+	opts->ascii = !locale__is_utf8();
+	if (out->path || out->fd != STDOUT_FILENO || !isatty(out->fd))
+		return;
+	opts->width = terminal__width();
+	opts->colour = terminal__has_colours();
+}
+
 /* ---- one report ---- */
 
 /* stdio forgets why a write failed; this stream remembers. */
@@ -130,6 +179,12 @@ static int report__write(const struct output *out, const struct allocsnoop_profi
 		.value = out->o->value,
 		.by = out->o->by,
 		.top = out->o->top,
+		.tree = out->o->tree,
+		.focus = out->o->focus,
+		.ignore = out->o->ignore,
+		.hide = out->o->hide,
+		.lines = out->o->lines || out->o->format->lines,
+		.no_inlines = out->o->no_inlines,
 	};
 	struct sink sink = { .fd = fd };
 	FILE *stream = fopencookie(&sink, "w", (cookie_io_functions_t){ .write = sink__write });
@@ -137,6 +192,7 @@ static int report__write(const struct output *out, const struct allocsnoop_profi
 
 	if (!stream)
 		return output__fail(out, -ENOMEM);
+	output__look(out, &opts);
 	if (out->buffer)
 		setvbuf(stream, out->buffer, _IOFBF, BUFFER_SIZE);
 	if (dated && out->o->format->has_rows)
@@ -180,6 +236,27 @@ int output__write(struct output *out, const struct allocsnoop_profile *profile, 
 
 	out->report_cnt++;
 	return err;
+}
+
+bool output__pipe_gone(const struct output *out, int err)
+{
+	return err == -EPIPE && out->fd == STDOUT_FILENO && !out->path;
+}
+
+void output__tell_losses(const struct output *out, const struct allocsnoop_profile *profile)
+{
+	size_t cnt = allocsnoop_profile__loss_cnt(profile);
+
+	if (out->o->format->holds_losses || out->o->verbosity < 0)
+		return;
+	if (allocsnoop_profile__info(profile)->at_least)
+		say__line("numbers are lower bounds: see --max-overhead");
+	for (size_t i = 0; i < cnt; i++) {
+		const struct allocsnoop_loss *loss = allocsnoop_profile__loss(profile, i);
+
+		err__fail(0, "lost: %s %" PRIu64 ": %s", loss->name, loss->count, loss->text);
+		say__failure();
+	}
 }
 
 /* ---- open, close ---- */

@@ -33,6 +33,13 @@ int output__open(struct output *out, const struct cli_opts *o);
  */
 int output__write(struct output *out, const struct allocsnoop_profile *profile, bool dated);
 
+/* Nobody reads standard output any more, says the error of output__write(): no failure, the end. */
+bool output__pipe_gone(const struct output *out, int err);
+
+/* Formats without a place for losses tell them on standard error: a number that misses something
+ * says so. */
+void output__tell_losses(const struct output *out, const struct allocsnoop_profile *profile);
+
 void output__close(struct output *out);
 
 #endif

@@ -60,12 +60,14 @@ static bool stats__read(struct allocsnoop *session, struct allocsnoop_stats *st)
 	return !allocsnoop__stats(session, st, sizeof(*st));
 }
 
-void progress__start(struct progress *p, struct allocsnoop *session)
+void progress__start(struct progress *p, struct allocsnoop *session, bool command)
 {
 	struct allocsnoop_stats st;
 
 	if (p->started || p->terminal || p->verbosity < 0 || !stats__read(session, &st))
 		return;
+	if (!st.processes && command)
+		return; /* it has ended already: the report follows */
 	p->started = true;
 	pthread_mutex_lock(&p->lock);
 	fprintf(stderr, "tracing %u process%s, %u site%s; Ctrl-C for the report\n", st.processes,

@@ -24,8 +24,9 @@ struct progress {
 
 void progress__init(struct progress *p, int verbosity);
 
-/* Says the line at the start, once; after the first poll, when COMMAND has mapped its libraries. */
-void progress__start(struct progress *p, struct allocsnoop *session);
+/* Says the line at the start, once; after the first poll, when COMMAND has mapped its libraries,
+ * and not at all when it has ended by then. */
+void progress__start(struct progress *p, struct allocsnoop *session, bool command);
 
 /* Redraws the line when a quarter of a second has passed. */
 void progress__draw(struct progress *p, struct allocsnoop *session);

@@ -97,6 +97,7 @@ static int run__open(struct run *r)
 		.probe_cnt = o->probes.cnt,
 		.max_overhead = o->max_overhead,
 		.overhead_if_possible = o->overhead_default,
+		.lines = o->lines || o->format->lines,
 		.log = progress__log,
 		.log_arg = &r->progress,
 	};
@@ -147,27 +148,9 @@ static int run__start(struct run *r)
 
 /* ---- reports ---- */
 
-/* Nobody reads standard output any more: no error, the end. */
 static bool pipe_gone(const struct run *r)
 {
-	return r->output_err == -EPIPE && r->out.fd == STDOUT_FILENO && !r->out.path;
-}
-
-/* Formats without a place for losses tell them here: a number that misses something says so. */
-static void say_losses(const struct run *r, const struct allocsnoop_profile *profile)
-{
-	size_t cnt = allocsnoop_profile__loss_cnt(profile);
-
-	if (r->o->format->holds_losses || r->o->verbosity < 0)
-		return;
-	if (allocsnoop_profile__info(profile)->at_least)
-		say__line("numbers are lower bounds: see --max-overhead");
-	for (size_t i = 0; i < cnt; i++) {
-		const struct allocsnoop_loss *loss = allocsnoop_profile__loss(profile, i);
-
-		err__fail(0, "lost: %s %" PRIu64 ": %s", loss->name, loss->count, loss->text);
-		say__failure();
-	}
+	return output__pipe_gone(&r->out, r->output_err);
 }
 
 static int run__report(struct run *r, bool final)
@@ -184,7 +167,7 @@ static int run__report(struct run *r, bool final)
 	if (err && !pipe_gone(r))
 		say__failure();
 	if (final)
-		say_losses(r, profile);
+		output__tell_losses(&r->out, profile);
 	allocsnoop_profile__free(profile);
 	return err;
 }
@@ -227,8 +210,7 @@ static int run__loop(struct run *r)
 		int got = allocsnoop__poll(r->session, poll_ms(r));
 		int err;
 
-		progress__start(&r->progress, r->session);
-
+		progress__start(&r->progress, r->session, r->o->words);
 		if (got < 0 && got != -EINTR) {
 			progress__erase(&r->progress);
 			say__library();

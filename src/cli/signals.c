@@ -75,6 +75,12 @@ void signals__init(void)
 	handle(SIGPIPE, on_pipe, true);
 }
 
+void signals__init_quitting(void)
+{
+	signals__init();
+	atomic_store(&stop_ns, 1); /* as if the first one had come long ago */
+}
+
 bool signals__stop(void)
 {
 	return atomic_load(&stop_ns);

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 
 void signals__init(void);
+/* The same for commands that have nothing to end in good order: the first signal quits. */
+void signals__init_quitting(void);
 bool signals__stop(void);	 /* the end was asked for */
 bool signals__take_report(void); /* a report was asked for since the last call */
 

@@ -29,14 +29,10 @@ static const struct choice values[] = {
 };
 
 static const struct choice keys[] = {
-	{ "stack", ALLOCSNOOP_BY_STACK, false },
-	{ "function", ALLOCSNOOP_BY_FUNCTION, false },
-	{ "file", ALLOCSNOOP_BY_FILE, false },
-	{ "process", ALLOCSNOOP_BY_PROCESS, false },
-	{ "size", ALLOCSNOOP_BY_SIZE, false },
-	{ "thread", 0, true },
-	{ "type", 0, true },
-	{},
+	{ "stack", ALLOCSNOOP_BY_STACK, false }, { "function", ALLOCSNOOP_BY_FUNCTION, false },
+	{ "file", ALLOCSNOOP_BY_FILE, false },	 { "process", ALLOCSNOOP_BY_PROCESS, false },
+	{ "size", ALLOCSNOOP_BY_SIZE, false },	 { "thread", ALLOCSNOOP_BY_THREAD, false },
+	{ "type", ALLOCSNOOP_BY_TYPE, false },	 {},
 };
 
 /* clang-format off */
@@ -89,22 +85,30 @@ const struct opt_row opt_rows[] = {
 
 	{ .help = "The report" },
 	{ 'f', "format", "FMT", "text (default), folded, json, pprof; guessed from -o", OPT_TEXT,
-	  INTO(format_name), .verbs = VERB_RECORD | VERB_DOCTOR },
-	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output) },
+	  INTO(format_name), .verbs = VERB_REPORTS | VERB_DOCTOR },
+	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output),
+	  .verbs = VERB_REPORTS },
 	{ 0, "value", "VAL", "what is counted (live-bytes with --live)", OPT_CHOICE, INTO(value),
-	  .choices = values },
+	  .choices = values, .verbs = VERB_REPORTS },
 	{ 0, "by", "KEY", "what a row is", OPT_CHOICE, INTO(by),
-	  .choices = keys },
-	{ 't', "top", "N", "rows in text (20)", OPT_COUNT, INTO(top) },
-	{ 0, "focus", "RE", "only stacks with a matching frame", .kind = OPT_LATER },
-	{ 0, "ignore", "RE", "only stacks without a matching frame", .kind = OPT_LATER },
-	{ 0, "hide", "RE", "remove matching frames", .kind = OPT_LATER },
-	{ 0, "lines", NULL, "source lines", .kind = OPT_LATER },
-	{ 0, "no-inlines", NULL, "with --lines: physical frames only", .kind = OPT_LATER },
+	  .choices = keys, .verbs = VERB_REPORTS },
+	{ 't', "top", "N", "rows in text (20)", OPT_COUNT, INTO(top), .verbs = VERB_REPORTS },
+	{ 0, "tree", NULL, "text: one tree of calls instead of rows", OPT_SET, INTO(tree),
+	  .number = 1, .verbs = VERB_REPORTS },
+	{ 0, "focus", "RE", "only stacks with a matching function or file", OPT_REGEX,
+	  INTO(focus), .verbs = VERB_REPORTS },
+	{ 0, "ignore", "RE", "only stacks without one", OPT_REGEX, INTO(ignore),
+	  .verbs = VERB_REPORTS },
+	{ 0, "hide", "RE", "leave matching functions and files out of stacks", OPT_REGEX,
+	  INTO(hide), .verbs = VERB_REPORTS },
+	{ 0, "lines", NULL, "source lines and inlined functions", OPT_SET, INTO(lines),
+	  .number = 1, .verbs = VERB_REPORTS },
+	{ 0, "no-inlines", NULL, "with --lines: no inlined functions", OPT_SET, INTO(no_inlines),
+	  .number = 1, .verbs = VERB_REPORTS },
 
 	{ .help = "Other" },
 	{ 'q', "quiet", NULL, "errors only", OPT_SET, INTO(verbosity), .number = -1,
-	  .verbs = VERB_RECORD | VERB_LIST },
+	  .verbs = VERB_REPORTS | VERB_LIST },
 	{ 'v', "verbose", NULL, "every file and probe place", OPT_SET, INTO(verbosity), .number = 1,
 	  .verbs = VERB_RECORD | VERB_LIST },
 	{ 'h', "help", NULL, "this text", OPT_SET, INTO(help), .number = HELP_EVERYDAY,
@@ -119,9 +123,9 @@ const size_t opt_row_cnt = ARRAY_SIZE(opt_rows);
 
 const struct verb_row verb_rows[] = {
 	{ "list", "[-p PID | FILE]", "what would be probed, and why", VERB_LIST },
-	{ "report", "FILE...", "read saved profiles again", VERB_LATER },
-	{ "diff", "FILE FILE", "what changed between two profiles", VERB_LATER },
-	{ "merge", "FILE...", "add profiles up", VERB_LATER },
+	{ "report", "FILE...", "read saved profiles again", VERB_REPORT },
+	{ "diff", "OLD NEW", "what changed between two profiles", VERB_DIFF },
+	{ "merge", "FILE...", "add profiles up, into one to save", VERB_MERGE },
 	{ "doctor", "[-f json]", "what works on this machine, and what helps", VERB_DOCTOR },
 	{ "top", "", "a live view", VERB_LATER },
 	{},
@@ -132,10 +136,10 @@ const struct format_row format_rows[] = {
 	{ "folded", ".folded", "one stack a line, for flame graphs", .holds_losses = false },
 	{ "json", ".json", "everything, for programs", .holds_losses = true },
 	{ "pprof", ".pb.gz", "everything, for pprof and to be read again", .binary = true,
-	  .holds_losses = true, .other = ".pprof", .whole = true,
+	  .holds_losses = true, .other = ".pprof", .whole = true, .lines = true,
 	  .values = 1u << ALLOCSNOOP_ALLOC_BYTES | 1u << ALLOCSNOOP_ALLOC_COUNT |
 		    1u << ALLOCSNOOP_LIVE_BYTES | 1u << ALLOCSNOOP_LIVE_COUNT },
-	{ "html", ".html", "a page to explore", .later = true },
+	{ "html", ".html", "a page to explore", .lines = true, .whole = true, .later = true },
 	{},
 };
 /* clang-format on */

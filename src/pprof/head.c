@@ -86,6 +86,11 @@ static void add_comments(struct comments *c, const struct allocsnoop_profile *p)
 			  p->info.base_target ? p->info.base_target : "");
 		comments__add(c);
 	}
+	if (p->info.filtered) {
+		str__addf(&c->line, "rows were chosen: %" PRIu64 " of %" PRIu64 " bytes allocated",
+			  p->info.alloc_bytes, p->info.all_alloc_bytes);
+		comments__add(c);
+	}
 	add_estimator(c, &p->info);
 	add_errors(c, p);
 	add_losses(c, p);

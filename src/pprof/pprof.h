@@ -51,7 +51,9 @@ enum pprof_column {
 
 #define PPROF_INFO_NUMBERS(X) \
 	X(exact) X(duration_ns) X(events) X(failed_count) X(older_ns) X(old_ns) \
-	X(unknown_frees) X(grown) X(trace) X(windows) X(at_least) X(started_ns) X(diff)
+	X(unknown_frees) X(grown) X(trace) X(windows) X(at_least) X(started_ns) X(diff) \
+	X(base_duration_ns) X(filtered) X(all_alloc_count) X(all_alloc_bytes) \
+	X(all_live_count) X(all_live_bytes) X(profile_cnt)
 #define PPROF_INFO_REALS(X) \
 	X(sampling_value) X(alloc_count_se) X(alloc_bytes_se) X(live_count_se) \
 	X(live_bytes_se) X(budget_pct) X(cost_pct) X(window_ns)

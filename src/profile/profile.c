@@ -50,6 +50,48 @@ u64 sample__value(const struct allocsnoop_sample *s, enum allocsnoop_value value
 	return s->alloc_bytes;
 }
 
+u64 sample__base(const struct allocsnoop_sample *s, enum allocsnoop_value value)
+{
+	switch (value) {
+	case ALLOCSNOOP_ALLOC_BYTES:
+		return s->base_alloc_bytes;
+	case ALLOCSNOOP_ALLOC_COUNT:
+		return s->base_alloc_count;
+	case ALLOCSNOOP_LIVE_BYTES:
+		return s->base_live_bytes;
+	case ALLOCSNOOP_LIVE_COUNT:
+		return s->base_live_count;
+	default:
+		return 0;
+	}
+}
+
+s64 sample__change(const struct allocsnoop_sample *s, enum allocsnoop_value value)
+{
+	u64 now = sample__value(s, value), base = sample__base(s, value);
+	u64 by = now > base ? now - base : base - now;
+
+	if (by > INT64_MAX)
+		return now > base ? INT64_MAX : INT64_MIN;
+	return now > base ? (s64)by : -(s64)by;
+}
+
+double sample__variance(const struct allocsnoop_sample *s, enum allocsnoop_value value)
+{
+	switch (value) {
+	case ALLOCSNOOP_ALLOC_BYTES:
+		return s->alloc_bytes_var;
+	case ALLOCSNOOP_ALLOC_COUNT:
+		return s->alloc_count_var;
+	case ALLOCSNOOP_LIVE_BYTES:
+		return s->live_bytes_var;
+	case ALLOCSNOOP_LIVE_COUNT:
+		return s->live_count_var;
+	default:
+		return 0;
+	}
+}
+
 struct allocsnoop_profile *profile__new(void)
 {
 	struct allocsnoop_profile *p = calloc(1, sizeof(*p));

@@ -58,9 +58,30 @@ struct allocsnoop_profile *profile__group(const struct allocsnoop_profile *p,
 /* One row without frames for each (pid, comm), for a table of processes; else as profile__group().
  */
 struct allocsnoop_profile *profile__sum_processes(const struct allocsnoop_profile *p);
+/* Likewise for each thread. */
+struct allocsnoop_profile *profile__sum_threads(const struct allocsnoop_profile *p);
+
+/* The frame to blame: the first above the allocator's that isn't a wrapper of it (operator new and
+ * the like). NULL: there is only the allocator's, or none. */
+const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s);
 
 /* A row's number of the kind asked for. */
 u64 sample__value(const struct allocsnoop_sample *s, enum allocsnoop_value value);
+
+/* Rows of a difference: the number before, what it grew by (saturating), and the variance of that;
+ * 0 of values that differences don't have. */
+u64 sample__base(const struct allocsnoop_sample *s, enum allocsnoop_value value);
+s64 sample__change(const struct allocsnoop_sample *s, enum allocsnoop_value value);
+double sample__variance(const struct allocsnoop_sample *s, enum allocsnoop_value value);
+
+/*
+ * Filter: a new profile with the rows that `focus` and `ignore` let through, without the frames
+ * that `hide`, `lines` and `no_inlines` take away; *view is NULL where that is p as it is. It
+ * borrows frames and lists of p. Frames are matched as they are without `hide`, but not those that
+ * are left out as inlined. 0, -EINVAL (a bad regular expression) or -ENOMEM; worded.
+ */
+int profile__filter(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
+		    struct allocsnoop_profile **view);
 
 /* Adds the numbers of s to those of `to`: all but the sizes' range and the lifetimes. */
 void sample__add(struct allocsnoop_sample *to, const struct allocsnoop_sample *s);
@@ -71,8 +92,8 @@ void profile__sum(const struct allocsnoop_profile *p, struct allocsnoop_sample *
 /* a + b, UINT64_MAX when that overflows: sums of hostile sizes must not wrap to small numbers. */
 u64 sum__add(u64 a, u64 b);
 
-/* Sorts rows by the value, descending; ties by the other value, then by names and stack id: stable
- * output. */
+/* Sorts rows by the value (differences: by its change, what shrank most comes last), descending;
+ * ties by the other value, then by names and stack id: stable output. */
 void profile__sort(struct allocsnoop_profile *p, enum allocsnoop_value value);
 
 /*

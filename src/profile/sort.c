@@ -54,7 +54,56 @@ static int cmp_names(const struct allocsnoop_sample *a, const struct allocsnoop_
 	return diff ? diff : cmp_frames(a, b);
 }
 
-static int cmp_samples(const void *x, const void *y, void *arg)
+static int cmp_or_null(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+static int cmp_labels(const struct allocsnoop_sample *a, const struct allocsnoop_sample *b)
+{
+	int diff = cmp_u64(a->size_low, b->size_low);
+
+	if (!diff)
+		diff = cmp_u64(a->pid, b->pid);
+	if (!diff)
+		diff = cmp_or_null(a->thread, b->thread);
+	if (!diff)
+		diff = cmp_u64(a->tid, b->tid);
+	return diff ? diff : cmp_or_null(a->type, b->type);
+}
+
+/* Of stacks with equal functions. */
+static int cmp_places(const struct allocsnoop_sample *a, const struct allocsnoop_sample *b)
+{
+	size_t cnt = MIN(a->frame_cnt, b->frame_cnt);
+	int diff = 0;
+
+	for (size_t i = 0; !diff && i < cnt; i++) {
+		const struct allocsnoop_frame *f = a->frames[i], *g = b->frames[i];
+
+		if (f == g)
+			continue;
+		diff = strcmp(f->module, g->module);
+		if (!diff)
+			diff = cmp_or_null(f->file, g->file);
+		if (!diff)
+			diff = cmp_u64(f->line, g->line);
+	}
+	return diff;
+}
+
+static int cmp_rest(const struct allocsnoop_sample *a, const struct allocsnoop_sample *b)
+{
+	int diff = cmp_names(a, b);
+
+	if (!diff)
+		diff = cmp_labels(a, b);
+	if (!diff)
+		diff = cmp_u64(a->stack_id, b->stack_id);
+	return diff ? diff : cmp_places(a, b);
+}
+
+static int cmp_values(const void *x, const void *y, void *arg)
 {
 	const struct allocsnoop_sample *a = x, *b = y;
 	enum allocsnoop_value value = *(enum allocsnoop_value *)arg, other = other_value(value);
@@ -62,19 +111,34 @@ static int cmp_samples(const void *x, const void *y, void *arg)
 
 	if (!diff)
 		diff = cmp_u64(sample__value(b, other), sample__value(a, other));
+	return diff ? diff : cmp_rest(a, b);
+}
+
+static int cmp_change(const struct allocsnoop_sample *a, const struct allocsnoop_sample *b,
+		      enum allocsnoop_value value)
+{
+	s64 x = sample__change(a, value), y = sample__change(b, value);
+
+	return (x < y) - (x > y);
+}
+
+/* What didn't change comes with the greatest first: it stands where growth meets shrinking. */
+static int cmp_changes(const void *x, const void *y, void *arg)
+{
+	const struct allocsnoop_sample *a = x, *b = y;
+	enum allocsnoop_value value = *(enum allocsnoop_value *)arg;
+	int diff = cmp_change(a, b, value);
+
 	if (!diff)
-		diff = cmp_names(a, b);
-	if (!diff)
-		diff = cmp_u64(a->size_low, b->size_low);
-	if (!diff)
-		diff = cmp_u64(a->pid, b->pid);
-	return diff ? diff : cmp_u64(a->stack_id, b->stack_id);
+		diff = cmp_change(a, b, other_value(value));
+	return diff ? diff : cmp_values(x, y, arg);
 }
 
 void profile__sort(struct allocsnoop_profile *p, enum allocsnoop_value value)
 {
 	if (p->samples.cnt)
-		qsort_r(p->samples.v, p->samples.cnt, sizeof(*p->samples.v), cmp_samples, &value);
+		qsort_r(p->samples.v, p->samples.cnt, sizeof(*p->samples.v),
+			p->info.diff ? cmp_changes : cmp_values, &value);
 }
 
 /* ---- ranks ---- */

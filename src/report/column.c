@@ -11,6 +11,11 @@ static void share_cell(const struct table *t, const struct allocsnoop_sample *s,
 	look__share(cell, t->section->value(s, t->section->arg), t->total);
 }
 
+static void bar_cell(const struct table *t, const struct allocsnoop_sample *s, struct str *cell)
+{
+	paint__bar(cell, t->section->value(s, t->section->arg), t->total, t->opts->ascii);
+}
+
 static void bytes_cell(const struct table *t, const struct allocsnoop_sample *s, struct str *cell)
 {
 	(void)t;
@@ -32,13 +37,25 @@ static bool at_least_cell(const struct allocsnoop_sample *s, struct str *cell)
 	return s->at_least;
 }
 
+static void interval_cell(const struct table *t, const struct allocsnoop_sample *s, double var,
+			  bool bytes, struct str *cell)
+{
+	const struct interval i = {
+		.se = sqrt(var),
+		.sampled_cnt = s->sampled_count,
+		.counted = s->sampled_count == s->alloc_count,
+		.bytes = bytes,
+		.ascii = t->opts->ascii,
+	};
+
+	if (!at_least_cell(s, cell))
+		look__interval(cell, &i);
+}
+
 static void bytes_interval_cell(const struct table *t, const struct allocsnoop_sample *s,
 				struct str *cell)
 {
-	(void)t;
-	if (at_least_cell(s, cell))
-		return;
-	look__interval(cell, sqrt(s->alloc_bytes_var), s->sampled_count, true);
+	interval_cell(t, s, s->alloc_bytes_var, true, cell);
 }
 
 static void count_cell(const struct table *t, const struct allocsnoop_sample *s, struct str *cell)
@@ -50,10 +67,7 @@ static void count_cell(const struct table *t, const struct allocsnoop_sample *s,
 static void count_interval_cell(const struct table *t, const struct allocsnoop_sample *s,
 				struct str *cell)
 {
-	(void)t;
-	if (at_least_cell(s, cell))
-		return;
-	look__interval(cell, sqrt(s->alloc_count_var), s->sampled_count, false);
+	interval_cell(t, s, s->alloc_count_var, false, cell);
 }
 
 static void live_bytes_cell(const struct table *t, const struct allocsnoop_sample *s,
@@ -77,18 +91,30 @@ static void live_count_cell(const struct table *t, const struct allocsnoop_sampl
 	str__addf(cell, "%" PRIu64, s->live_count);
 }
 
+static void live_interval_cell(const struct table *t, const struct allocsnoop_sample *s, double var,
+			       bool bytes, struct str *cell)
+{
+	const struct interval i = {
+		.se = sqrt(var),
+		.sampled_cnt = look__live_samples(s),
+		.counted = s->sampled_count == s->alloc_count,
+		.bytes = bytes,
+		.ascii = t->opts->ascii,
+	};
+
+	look__interval(cell, &i);
+}
+
 static void live_bytes_interval_cell(const struct table *t, const struct allocsnoop_sample *s,
 				     struct str *cell)
 {
-	(void)t;
-	look__interval(cell, sqrt(s->live_bytes_var), look__live_samples(s), true);
+	live_interval_cell(t, s, s->live_bytes_var, true, cell);
 }
 
 static void live_count_interval_cell(const struct table *t, const struct allocsnoop_sample *s,
 				     struct str *cell)
 {
-	(void)t;
-	look__interval(cell, sqrt(s->live_count_var), look__live_samples(s), false);
+	live_interval_cell(t, s, s->live_count_var, false, cell);
 }
 
 static void age_cell(const struct table *t, const struct allocsnoop_sample *s, struct str *cell)
@@ -225,7 +251,21 @@ static void process_cell(const struct table *t, const struct allocsnoop_sample *
 	if (s->pid)
 		str__addf(cell, " (pid %u)", s->pid);
 	else if (s->pid_cnt)
-		str__addf(cell, " (%u processes)", s->pid_cnt);
+		str__addf(cell, " (%u process%s)", s->pid_cnt, s->pid_cnt == 1 ? "" : "es");
+}
+
+static void thread_cell(const struct table *t, const struct allocsnoop_sample *s, struct str *cell)
+{
+	(void)t;
+	look__name(cell, s->thread && *s->thread ? s->thread : "[unknown]");
+	if (s->tid)
+		str__addf(cell, " (tid %u)", s->tid);
+}
+
+static void type_cell(const struct table *t, const struct allocsnoop_sample *s, struct str *cell)
+{
+	(void)t;
+	look__name(cell, s->type && *s->type ? s->type : "[unknown]");
 }
 
 /* NULL: the row sums several, or it isn't known. */
@@ -267,15 +307,20 @@ static void container_cell(const struct table *t, const struct allocsnoop_sample
 #define LIVE	    WANTED_LIVE
 #define ALLOC	    WANTED_ALLOC
 #define CONTAINER   WANTED_CONTAINER
+#define TERMINAL    WANTED_TERMINAL
 
 /* clang-format off */
 const struct column columns[] = {
 	{ "share", share_cell, .left = false },
+	{ "", bar_cell, .wanted = TERMINAL, .left = true, .paint = PAINT_BAR, .spare = 9 },
 
 	{ "old", old_bytes_cell, .parts = PART(OLD) },
 	{ "blocks", old_count_cell, .parts = PART(OLD) },
 	{ "grown", grown_bytes_cell, .parts = PART(GROWN) },
 	{ "blocks", grown_count_cell, .parts = PART(GROWN) },
+	{ "live", live_bytes_cell, .parts = PART(OLD) | PART(GROWN), .spare = 6 },
+	{ "blocks", live_count_cell, .parts = PART(OLD) | PART(GROWN), .spare = 7 },
+	{ "age", age_cell, .parts = PART(OLD) | PART(GROWN), .spare = 5 },
 	{ "peak", peak_bytes_cell, .parts = PART(PEAK) },
 	{ "blocks", peak_count_cell, .parts = PART(PEAK) },
 	{ "bytes", exit_bytes_cell, .parts = PART(EXIT) },
@@ -284,34 +329,40 @@ const struct column columns[] = {
 	{ "peak", peak_bytes_cell, .parts = PART(ROWS), .values = VALUE(PEAK_BYTES) },
 	{ "grown", grown_bytes_cell, .parts = PART(ROWS), .values = VALUE(GROWN_BYTES) },
 	{ "temporary", temporary_cell, .parts = PART(ROWS), .values = VALUE(TEMPORARY_COUNT) },
-	{ "live", live_bytes_cell, .wanted = LIVE, .parts = PART(ROWS) | PART(GROWN) | PART(OLD) },
-	{ "bytes", live_exact_cell, .wanted = LIVE | EXACT, .parts = PART(ROWS) },
+	{ "live", live_bytes_cell, .wanted = LIVE, .parts = PART(ROWS) },
+	{ "bytes", live_exact_cell, .wanted = LIVE | EXACT, .parts = PART(ROWS), .spare = 8 },
 	{ "95 %", live_bytes_interval_cell, .wanted = LIVE | SAMPLED, .parts = PART(ROWS) },
-	{ "blocks", live_count_cell, .wanted = LIVE, .parts = PART(ROWS) | PART(GROWN) | PART(OLD) },
-	{ "95 %", live_count_interval_cell, .wanted = LIVE | SAMPLED, .parts = PART(ROWS) },
-	{ "age", age_cell, .wanted = LIVE, .parts = PART(ROWS) | PART(GROWN) | PART(OLD) },
-	{ "allocated", bytes_cell, .wanted = LIVE, .parts = PART(ROWS) },
-	{ "in calls", count_cell, .wanted = LIVE, .parts = PART(ROWS) },
-	{ "freed", freed_cell, .wanted = LIVE, .parts = PART(ROWS) },
+	{ "blocks", live_count_cell, .wanted = LIVE, .parts = PART(ROWS) },
+	{ "95 %", live_count_interval_cell, .wanted = LIVE | SAMPLED, .parts = PART(ROWS), .spare = 4 },
+	{ "age", age_cell, .wanted = LIVE, .parts = PART(ROWS) },
+	{ "allocated", bytes_cell, .wanted = LIVE, .parts = PART(ROWS), .spare = 6,
+	  .shows = VALUE(ALLOC_BYTES) },
+	{ "in calls", count_cell, .wanted = LIVE, .parts = PART(ROWS), .spare = 5,
+	  .shows = VALUE(ALLOC_COUNT) },
+	{ "freed", freed_cell, .wanted = LIVE, .parts = PART(ROWS), .spare = 7 },
 
 	{ "size", bytes_cell, .wanted = ALLOC },
-	{ "bytes", exact_bytes_cell, .wanted = ALLOC | EXACT },
+	{ "bytes", exact_bytes_cell, .wanted = ALLOC | EXACT, .spare = 8 },
 	{ "95 %", bytes_interval_cell, .wanted = ALLOC | SAMPLED },
 	{ "count", count_cell, .wanted = ALLOC },
-	{ "95 %", count_interval_cell, .wanted = ALLOC | SAMPLED },
+	{ "95 %", count_interval_cell, .wanted = ALLOC | SAMPLED, .spare = 4 },
 
 	{ "block size", size_cell, .by = BY(SIZE) },
-	{ "function", function_cell, .by = BY(FUNCTION), .left = true },
-	{ "file", function_cell, .by = BY(FILE), .left = true },
-	{ "module", module_cell, .by = BY(FUNCTION), .left = true },
-	{ "allocator", allocator_cell, .by = BY(FUNCTION), .left = true },
-	{ "process", process_cell, .left = true },
+	{ "function", function_cell, .by = BY(FUNCTION), .left = true, .main = true },
+	{ "file", function_cell, .by = BY(FILE), .left = true, .main = true },
+	{ "type", type_cell, .by = BY(TYPE), .left = true, .main = true },
+	{ "module", module_cell, .by = BY(FUNCTION), .left = true, .paint = PAINT_ASIDE },
+	{ "allocator", allocator_cell, .by = BY(FUNCTION), .left = true, .paint = PAINT_ASIDE },
+	{ "thread", thread_cell, .by = BY(THREAD), .left = true, .main = true },
+	{ "process", process_cell, .by = BY(FUNCTION) | BY(FILE) | BY(TYPE), .left = true, .spare = 2 },
+	{ "process", process_cell, .by = BY(STACK) | BY(PROCESS) | BY(THREAD) | BY(SIZE), .left = true },
 	{ "container", container_cell, .wanted = CONTAINER, .by = BY(PROCESS), .left = true },
-	{ "executable", exe_cell, .by = BY(PROCESS), .left = true },
+	{ "executable", exe_cell, .by = BY(PROCESS), .left = true, .paint = PAINT_ASIDE },
 };
 /* clang-format on */
 
 const size_t column_cnt = ARRAY_SIZE(columns);
+_Static_assert(ARRAY_SIZE(columns) <= LAYOUT_MAX, "a layout holds them all");
 
 /* Bits of numbers that are none of their enum are shifted out of sight, not into harm. */
 static bool among(u32 set, u32 bit)
@@ -325,6 +376,7 @@ bool column__wanted(const struct table *t, const struct column *c)
 
 	holds |= strcmp(t->p->info.mode, "live") ? WANTED_ALLOC : WANTED_LIVE;
 	holds |= profile__has_containers(t->p) ? WANTED_CONTAINER : 0;
+	holds |= t->opts->width ? WANTED_TERMINAL : 0;
 	return !(c->wanted & ~holds) && among(c->parts, t->section->part) &&
 	       among(c->values, t->opts->value) && among(c->by, t->opts->by);
 }

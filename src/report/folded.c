@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Folded stacks, the input of flame graphs: `comm;root;...;leaf VALUE`. The format has no escapes,
+ * Folded stacks, the input of flame graphs: `comm;root;...;leaf VALUE`; of a difference `... BEFORE
+ * AFTER`, as flamegraph.pl takes two profiles for a differential one. The format has no escapes,
  * so names are cleaned; rows that differ only in what the format can't say become one line. The one
  * idea: clean names are interned, so a line is a list of pointers and equal lines have equal lists.
  */
@@ -17,11 +18,13 @@ struct line {
 	size_t first; /* of its names in folded.names */
 	size_t cnt;
 	u64 value;
+	u64 base;    /* of a difference */
 	size_t next; /* line + 1 with the same hash, 0 for none */
 };
 
 struct folded {
 	const struct allocsnoop_report_opts *opts;
+	bool diff; /* two values: before, after */
 	struct arena arena;
 	VEC(const char *) names; /* of all lines, root first */
 	VEC(struct line) lines;
@@ -87,9 +90,24 @@ static int push_comm(struct folded *f, const struct allocsnoop_sample *s)
 	int err;
 
 	str__add(&name, !*s->comm && s->pid_cnt > 1 ? "[several]" : s->comm);
-	if (f->opts->by == ALLOCSNOOP_BY_PROCESS && s->pid)
+	if ((f->opts->by == ALLOCSNOOP_BY_PROCESS || f->opts->by == ALLOCSNOOP_BY_THREAD) && s->pid)
 		str__addf(&name, "-%u", s->pid);
 	err = name.oom ? -ENOMEM : push_name(f, clean_name(f, name.s, false));
+	str__free(&name);
+	return err;
+}
+
+static int push_thread(struct folded *f, const struct allocsnoop_sample *s)
+{
+	struct str name = { 0 };
+	int err;
+
+	if (f->opts->by != ALLOCSNOOP_BY_THREAD || (!s->tid && !s->thread))
+		return 0;
+	str__add(&name, s->thread ? s->thread : "");
+	if (s->tid)
+		str__addf(&name, "-%u", s->tid);
+	err = name.oom ? -ENOMEM : push_name(f, clean_name(f, name.s ? name.s : "", false));
 	str__free(&name);
 	return err;
 }
@@ -107,7 +125,7 @@ static int push_end(struct folded *f, const struct allocsnoop_sample *s)
 	return err;
 }
 
-/* A row without frames: a size class, or the allocator alone when its stack was lost. */
+/* A row without frames: a size class, a type, or the allocator alone when its stack was lost. */
 static int push_frameless(struct folded *f, const struct allocsnoop_sample *s)
 {
 	struct str name = { 0 };
@@ -115,6 +133,8 @@ static int push_frameless(struct folded *f, const struct allocsnoop_sample *s)
 
 	if (f->opts->by == ALLOCSNOOP_BY_SIZE)
 		str__addf(&name, "[%" PRIu64 "-%" PRIu64 " bytes]", s->size_low, s->size_high);
+	else if (f->opts->by == ALLOCSNOOP_BY_TYPE)
+		str__add(&name, s->type && *s->type ? s->type : "[unknown type]");
 	else
 		str__add(&name, s->allocator);
 	if (name.oom)
@@ -129,6 +149,8 @@ static int push_names(struct folded *f, const struct allocsnoop_sample *s)
 {
 	int err = push_comm(f, s);
 
+	if (!err)
+		err = push_thread(f, s);
 	if (!err)
 		err = push_end(f, s);
 	if (!err && !s->frame_cnt)
@@ -159,7 +181,8 @@ static int add_row(struct folded *f, const struct allocsnoop_sample *s)
 	u64 hash, last = 0;
 	int err;
 
-	if (!line.value)
+	line.base = f->diff ? sample__base(s, f->opts->value) : 0;
+	if (!line.value && !line.base)
 		return 0;
 	err = push_names(f, s);
 	if (err)
@@ -174,6 +197,7 @@ static int add_row(struct folded *f, const struct allocsnoop_sample *s)
 		if (!line__equal(f, old, &line))
 			continue;
 		old->value = sum__add(old->value, line.value);
+		old->base = sum__add(old->base, line.base);
 		f->names.cnt = line.first;
 		return 0;
 	}
@@ -191,6 +215,8 @@ static int print_lines(struct folded *f, FILE *out)
 			str__add(&f->buf, n ? ";" : "");
 			str__add(&f->buf, f->names.v[l->first + n]);
 		}
+		if (f->diff)
+			str__addf(&f->buf, " %" PRIu64, l->base);
 		str__addf(&f->buf, " %" PRIu64 "\n", l->value);
 		if (f->buf.oom)
 			return err__fail(-ENOMEM, "cannot write the report: out of memory");
@@ -202,7 +228,7 @@ static int print_lines(struct folded *f, FILE *out)
 static int folded_write(const struct allocsnoop_profile *p,
 			const struct allocsnoop_report_opts *opts, FILE *out)
 {
-	struct folded f = { .opts = opts };
+	struct folded f = { .opts = opts, .diff = p->info.diff };
 	int err = 0;
 
 	for (size_t i = 0; !err && i < p->samples.cnt; i++)

@@ -76,6 +76,8 @@ static void add_totals(struct json *j)
 		json__bool(j, "at_least", true);
 	if (j->live)
 		json_live__totals(j);
+	if (info->diff)
+		json_diff__totals(j);
 	str__add(&j->buf, "}");
 }
 
@@ -101,6 +103,12 @@ static int write_head(struct json *j)
 	add_sampling(j);
 	json__u64(j, "duration_ns", info->duration_ns);
 	json__u64(j, "events", info->events);
+	if (info->started_ns)
+		json__u64(j, "started_ns", info->started_ns);
+	if (info->profile_cnt > 1)
+		json__u64(j, "profiles", info->profile_cnt);
+	if (info->diff)
+		json_diff__head(j);
 	add_totals(j);
 	add_losses(j);
 	return flush_buf(j);
@@ -159,6 +167,10 @@ static void add_frame(struct json *j, const struct allocsnoop_frame *f)
 	}
 	json__u64(j, "line", f->line);
 	json__bool(j, "inlined", f->inlined);
+	if (f->mangled)
+		json__str(j, "mangled", f->mangled);
+	if (f->build_id)
+		json__str(j, "build_id", f->build_id);
 	str__add(&j->buf, "}");
 }
 
@@ -191,6 +203,15 @@ static void add_frame_once(struct json *j, const struct allocsnoop_frame *f)
 	memcpy(text->s, j->buf.s + start, text->len);
 }
 
+/* Where threads were told apart. */
+static void add_thread(struct json *j, const struct allocsnoop_sample *s)
+{
+	if (s->tid)
+		json__u64(j, "tid", s->tid);
+	if (s->thread)
+		json__str(j, "thread", s->thread);
+}
+
 static void add_stack(struct json *j, const struct allocsnoop_sample *s)
 {
 	json__u64(j, "pid", s->pid);
@@ -217,6 +238,9 @@ static void add_stack(struct json *j, const struct allocsnoop_sample *s)
 	json__u64(j, "sampled_count", s->sampled_count);
 	if (s->at_least)
 		json__bool(j, "at_least", true);
+	add_thread(j, s);
+	if (j->p->info.diff)
+		json_diff__stack(j, s);
 	if (j->live)
 		json_live__stack(j, s);
 	if (j->p->info.exact)
@@ -259,18 +283,72 @@ static void add_traced(struct json *j)
 	str__add(&j->buf, "],\n");
 }
 
-static int write_tail(struct json *j, enum allocsnoop_by by)
+static void add_point(struct json *j, const struct allocsnoop_point *point)
+{
+	str__add(&j->buf, "{");
+	json__u64(j, "time_ns", point->time_ns);
+	json__u64(j, "alloc_count", point->alloc_count);
+	json__u64(j, "alloc_bytes", point->alloc_bytes);
+	if (j->live) {
+		json__u64(j, "live_count", point->live_count);
+		json__u64(j, "live_bytes", point->live_bytes);
+	}
+	str__add(&j->buf, "}");
+}
+
+static void add_timeline(struct json *j)
+{
+	if (!j->p->points.cnt)
+		return;
+	str__add(&j->buf, "\"timeline\": [");
+	for (size_t i = 0; i < j->p->points.cnt; i++) {
+		str__add(&j->buf, i ? ",\n" : "\n");
+		add_point(j, &j->p->points.v[i]);
+	}
+	str__add(&j->buf, "],\n");
+}
+
+static void add_regex(struct json *j, const char *key, const char *regex)
+{
+	if (regex)
+		json__str(j, key, regex);
+}
+
+/* What was chosen, and the totals of what it was chosen from. */
+static void add_filter(struct json *j, const struct allocsnoop_report_opts *opts)
+{
+	const struct allocsnoop_info *info = &j->p->info;
+
+	if (!opts->focus && !opts->ignore && !opts->hide && !info->filtered)
+		return;
+	str__add(&j->buf, "\"filter\": {");
+	add_regex(j, "focus", opts->focus);
+	add_regex(j, "ignore", opts->ignore);
+	add_regex(j, "hide", opts->hide);
+	if (info->filtered) {
+		json__u64(j, "all_alloc_count", info->all_alloc_count);
+		json__u64(j, "all_alloc_bytes", info->all_alloc_bytes);
+		json__u64(j, "all_live_count", info->all_live_count);
+		json__u64(j, "all_live_bytes", info->all_live_bytes);
+	}
+	str__add(&j->buf, "},\n");
+}
+
+static int write_tail(struct json *j, const struct allocsnoop_report_opts *opts)
 {
 	static const char *const names[] = {
 		[ALLOCSNOOP_BY_STACK] = "stack", [ALLOCSNOOP_BY_FUNCTION] = "function",
 		[ALLOCSNOOP_BY_FILE] = "file",	 [ALLOCSNOOP_BY_PROCESS] = "process",
-		[ALLOCSNOOP_BY_SIZE] = "size",
+		[ALLOCSNOOP_BY_SIZE] = "size",	 [ALLOCSNOOP_BY_THREAD] = "thread",
+		[ALLOCSNOOP_BY_TYPE] = "type",
 	};
 
 	str__add(&j->buf, ",\n");
 	add_traced(j);
+	add_timeline(j);
+	add_filter(j, opts);
 	str__add(&j->buf, "\"by\": ");
-	json__string(j, (size_t)by < ARRAY_SIZE(names) ? names[by] : "unknown");
+	json__string(j, opts->by < ARRAY_SIZE(names) ? names[opts->by] : "unknown");
 	json__str(j, "target", j->p->info.target);
 	str__add(&j->buf, "}\n");
 	return flush_buf(j);
@@ -287,7 +365,7 @@ static int json_write(const struct allocsnoop_profile *p, const struct allocsnoo
 	if (!err)
 		err = write_stacks(&j);
 	if (!err)
-		err = write_tail(&j, opts->by);
+		err = write_tail(&j, opts);
 	str__free(&j.buf);
 	str__free(&j.clean);
 	map__free(&j.frames);

@@ -37,4 +37,9 @@ void json_live__totals(struct json *j);
 void json_live__process(struct json *j, const struct allocsnoop_process *proc);
 void json_live__stack(struct json *j, const struct allocsnoop_sample *s);
 
+/* Members of a difference, likewise. */
+void json_diff__head(struct json *j);
+void json_diff__totals(struct json *j);
+void json_diff__stack(struct json *j, const struct allocsnoop_sample *s);
+
 #endif

@@ -14,16 +14,19 @@
 /* ---- header ---- */
 
 static void add_live(struct str *s, const struct allocsnoop_info *info,
-		     const struct allocsnoop_sample *all)
+		     const struct allocsnoop_sample *all, bool ascii)
 {
 	const struct amount live = {
 		.label = "live",
-		.unit = "blocks",
+		.unit = "block",
+		.units = "blocks",
 		.bytes = info->live_bytes,
 		.count = info->live_count,
 		.bytes_se = info->live_bytes_se,
 		.count_se = info->live_count_se,
 		.sampled_cnt = look__live_samples(all),
+		.counted = all->sampled_count == all->alloc_count,
+		.ascii = ascii,
 	};
 
 	text__add_amount(s, &live, info->exact);
@@ -41,7 +44,9 @@ static void add_blocks(struct str *s, const char *label, u64 bytes, u64 count, c
 		return;
 	str__addf(s, TEXT_LABEL, label);
 	look__bytes(s, bytes);
-	str__addf(s, " in %" PRIu64 " blocks%s\n", count, what);
+	str__add(s, " in ");
+	look__count(s, count, "block", "blocks");
+	str__addf(s, "%s\n", what);
 }
 
 /* What is left of `all` without the parts; estimates are rounded, so parts may exceed the whole. */
@@ -73,14 +78,16 @@ static void add_grown(struct str *s, const struct allocsnoop_info *info)
 		return;
 	str__addf(s, TEXT_LABEL, "grown");
 	look__signed_bytes(s, info->grown_bytes);
-	str__addf(s, " in %+" PRId64 " blocks since the last report\n", info->grown_count);
+	str__addf(s, " in %+" PRId64 " block%s since the last report\n", info->grown_count,
+		  info->grown_count == 1 || info->grown_count == -1 ? "" : "s");
 }
 
 static void add_temporary(struct str *s, const struct allocsnoop_info *info)
 {
 	if (!info->temporary_count)
 		return;
-	str__addf(s, TEXT_LABEL "%" PRIu64 " blocks, ", "temporary", info->temporary_count);
+	str__addf(s, TEXT_LABEL, "temporary");
+	look__count(s, info->temporary_count, "block, ", "blocks, ");
 	look__share(s, info->temporary_count, info->alloc_count);
 	str__add(s, " of all: freed before the thread's next one\n");
 }
@@ -110,17 +117,18 @@ static void add_untracked(struct str *s, const struct allocsnoop_profile *p)
 		return;
 	str__addf(s, TEXT_LABEL, "unfollowed");
 	look__bytes(s, gc.alloc_bytes);
-	str__addf(s, " in %" PRIu64 " blocks of collectors or pools: no frees can be seen\n",
-		  gc.alloc_count);
+	str__add(s, " in ");
+	look__count(s, gc.alloc_count, "block", "blocks");
+	str__add(s, " of collectors or pools: no frees can be seen\n");
 }
 
 static void add_unknown(struct str *s, const struct allocsnoop_info *info)
 {
-	if (info->unknown_frees)
-		str__addf(s,
-			  TEXT_LABEL "%" PRIu64
-				     " frees of blocks from before the start or a fork\n",
-			  "unknown", info->unknown_frees);
+	if (!info->unknown_frees)
+		return;
+	str__addf(s, TEXT_LABEL, "unknown");
+	look__count(s, info->unknown_frees, "free of a block", "frees of blocks");
+	str__add(s, " from before the start or a fork\n");
 }
 
 /* ---- lifetimes ---- */
@@ -198,11 +206,11 @@ static void add_all_lifetimes(struct str *s, const struct allocsnoop_profile *p)
 }
 
 void live__add_header(struct str *s, const struct allocsnoop_profile *p,
-		      const struct allocsnoop_sample *all)
+		      const struct allocsnoop_sample *all, bool ascii)
 {
 	const struct allocsnoop_info *info = &p->info;
 
-	add_live(s, info, all);
+	add_live(s, info, all, ascii);
 	add_younger(s, info);
 	add_grown(s, info);
 	add_blocks(s, "freed", info->freed_bytes, info->freed_count, "");

@@ -50,20 +50,12 @@ void look__basename(struct str *s, const char *path)
 
 size_t look__width(const struct str *s)
 {
-	size_t width = 0;
-
-	for (size_t i = 0; i < s->len; i++)
-		width += ((u8)s->s[i] & 0xc0) != 0x80;
-	return width;
+	return paint__columns(s->s, s->len);
 }
 
-void look__padded(struct str *line, const struct str *cell, size_t width, bool left)
+void look__count(struct str *s, u64 cnt, const char *one, const char *many)
 {
-	size_t own = look__width(cell), pad = own < width ? width - own : 0;
-
-	str__addf(line, "  %*s", left ? 0 : (int)pad, "");
-	str__addn(line, cell->s ? cell->s : "", cell->len);
-	str__addf(line, "%*s", left ? (int)pad : 0, "");
+	str__addf(s, "%" PRIu64 " %s", cnt, cnt == 1 ? one : many);
 }
 
 void look__bytes(struct str *s, u64 bytes)
@@ -102,17 +94,20 @@ void look__share(struct str *s, u64 part, u64 whole)
 	str__addf(s, "%" PRIu64 ".%" PRIu64 " %%", permille / 10, permille % 10);
 }
 
-void look__interval(struct str *s, double se, u64 sampled_cnt, bool bytes)
+/* Numbers that were counted have no error, be they as few as they like. One that is estimated and
+ * seems to have none rests on one window, say. */
+void look__interval(struct str *s, const struct interval *i)
 {
-	double half = ceil(INTERVAL_95 * se);
+	double half = ceil(INTERVAL_95 * i->se);
 	u64 whole = half < 0x1p64 ? (u64)half : UINT64_MAX;
+	bool exact = i->counted && i->se == 0;
 
-	if (sampled_cnt < TEXT_FEW_SAMPLES || isnan(se)) {
+	if (!exact && (i->sampled_cnt < TEXT_FEW_SAMPLES || !(i->se > 0))) {
 		str__add(s, "few samples");
 		return;
 	}
-	str__add(s, "± ");
-	if (bytes)
+	str__add(s, i->ascii ? "+- " : "± ");
+	if (i->bytes)
 		look__bytes(s, whole);
 	else
 		str__addf(s, "%" PRIu64, whole);

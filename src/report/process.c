@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "report/layout.h"
 #include "report/text.h"
 
 #define HOLDS_EXACT	 1u  /* every allocation was counted */
@@ -17,15 +18,18 @@
 #define HOLDS_CONTAINERS 4u  /* some process is in a container */
 #define HOLDS_ALLOC	 8u  /* the table is about what was allocated */
 #define HOLDS_HEAP	 16u /* ... about what is live */
+#define HOLDS_TERMINAL	 32u /* the report goes to one */
 
 struct process_table {
 	FILE *out;
 	const struct allocsnoop_profile *p;
+	const struct allocsnoop_report_opts *opts;
 	const struct allocsnoop_process **rows;
 	size_t cnt;
 	size_t shown;
 	bool by_count;
 	u32 holds; /* HOLDS_* */
+	struct layout layout;
 	struct str cell;
 	struct str line;
 };
@@ -36,6 +40,8 @@ struct process_column {
 		     struct str *cell);
 	u32 wanted; /* HOLDS_*, or'ed: all of them must hold */
 	bool left;
+	enum paint paint;
+	u8 spare; /* as of a layout's column */
 };
 
 static void live_cell(const struct process_table *t, const struct allocsnoop_process *proc,
@@ -99,6 +105,15 @@ static void share_cell(const struct process_table *t, const struct allocsnoop_pr
 		    t->by_count ? info->alloc_count : info->alloc_bytes);
 }
 
+static void bar_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+		     struct str *cell)
+{
+	const struct allocsnoop_info *info = &t->p->info;
+
+	paint__bar(cell, t->by_count ? proc->alloc_count : proc->alloc_bytes,
+		   t->by_count ? info->alloc_count : info->alloc_bytes, t->opts->ascii);
+}
+
 static void size_cell(const struct process_table *t, const struct allocsnoop_process *proc,
 		      struct str *cell)
 {
@@ -121,13 +136,25 @@ static bool at_least_cell(const struct allocsnoop_process *proc, struct str *cel
 	return proc->at_least;
 }
 
+static void interval_cell(const struct process_table *t, const struct allocsnoop_process *proc,
+			  double se, bool bytes, struct str *cell)
+{
+	const struct interval i = {
+		.se = se,
+		.sampled_cnt = proc->sampled_count,
+		.counted = proc->sampled_count == proc->alloc_count,
+		.bytes = bytes,
+		.ascii = t->opts->ascii,
+	};
+
+	if (!at_least_cell(proc, cell))
+		look__interval(cell, &i);
+}
+
 static void bytes_interval_cell(const struct process_table *t,
 				const struct allocsnoop_process *proc, struct str *cell)
 {
-	(void)t;
-	if (at_least_cell(proc, cell))
-		return;
-	look__interval(cell, proc->alloc_bytes_se, proc->sampled_count, true);
+	interval_cell(t, proc, proc->alloc_bytes_se, true, cell);
 }
 
 static void count_cell(const struct process_table *t, const struct allocsnoop_process *proc,
@@ -140,10 +167,7 @@ static void count_cell(const struct process_table *t, const struct allocsnoop_pr
 static void count_interval_cell(const struct process_table *t,
 				const struct allocsnoop_process *proc, struct str *cell)
 {
-	(void)t;
-	if (at_least_cell(proc, cell))
-		return;
-	look__interval(cell, proc->alloc_count_se, proc->sampled_count, false);
+	interval_cell(t, proc, proc->alloc_count_se, false, cell);
 }
 
 static void name_cell(const struct process_table *t, const struct allocsnoop_process *proc,
@@ -154,7 +178,8 @@ static void name_cell(const struct process_table *t, const struct allocsnoop_pro
 	if (proc->pid)
 		str__addf(cell, " (pid %u%s)", proc->pid, proc->exited ? ", exited" : "");
 	else
-		str__addf(cell, " (%" PRIu64 " exited)", proc->count);
+		str__addf(cell, " (%" PRIu64 " %s)", proc->count,
+			  proc->exited ? "exited" : "processes");
 }
 
 static void container_cell(const struct process_table *t, const struct allocsnoop_process *proc,
@@ -169,25 +194,27 @@ static void container_cell(const struct process_table *t, const struct allocsnoo
 #define EXACT	   HOLDS_EXACT
 #define SAMPLED	   HOLDS_SAMPLED
 #define CONTAINERS HOLDS_CONTAINERS
+#define TERMINAL   HOLDS_TERMINAL
 
 static const struct process_column columns[] = {
-	{ "share", share_cell, ALLOC, false },
-	{ "size", size_cell, ALLOC, false },
-	{ "bytes", bytes_cell, ALLOC | EXACT, false },
-	{ "95 %", bytes_interval_cell, ALLOC | SAMPLED, false },
-	{ "count", count_cell, ALLOC, false },
-	{ "95 %", count_interval_cell, ALLOC | SAMPLED, false },
+	{ "share", share_cell, ALLOC, .left = false },
+	{ "", bar_cell, ALLOC | TERMINAL, .left = true, .paint = PAINT_BAR, .spare = 9 },
+	{ "size", size_cell, ALLOC, .left = false },
+	{ "bytes", bytes_cell, ALLOC | EXACT, .spare = 8 },
+	{ "95 %", bytes_interval_cell, ALLOC | SAMPLED, .left = false },
+	{ "count", count_cell, ALLOC, .left = false },
+	{ "95 %", count_interval_cell, ALLOC | SAMPLED, .spare = 4 },
 
-	{ "live", live_cell, HEAP, false },
-	{ "of RssAnon", rss_cell, HEAP, false },
-	{ "share", live_share_cell, HEAP, false },
-	{ "blocks", blocks_cell, HEAP, false },
-	{ "peak", peak_cell, HEAP | EXACT, false },
-	{ "blocks", peak_blocks_cell, HEAP | EXACT, false },
-	{ "reached after", peak_time_cell, HEAP | EXACT, false },
+	{ "live", live_cell, HEAP, .left = false },
+	{ "of RssAnon", rss_cell, HEAP, .left = false },
+	{ "share", live_share_cell, HEAP, .left = false },
+	{ "blocks", blocks_cell, HEAP, .left = false },
+	{ "peak", peak_cell, HEAP | EXACT, .left = false },
+	{ "blocks", peak_blocks_cell, HEAP | EXACT, .spare = 5 },
+	{ "reached after", peak_time_cell, HEAP | EXACT, .spare = 4 },
 
-	{ "process", name_cell, 0, true },
-	{ "container", container_cell, CONTAINERS, true },
+	{ "process", name_cell, .left = true },
+	{ "container", container_cell, CONTAINERS, .left = true },
 };
 
 /* proc NULL: the heading. */
@@ -202,22 +229,24 @@ static void make_cell(struct process_table *t, const struct process_column *c,
 	t->line.oom |= t->cell.oom;
 }
 
-static void widen(struct process_table *t, const struct allocsnoop_process *proc, size_t *widths)
+static void widen(struct process_table *t, const struct allocsnoop_process *proc)
 {
 	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
+		if (!t->layout.columns[c].shown)
+			continue;
 		make_cell(t, &columns[c], proc);
-		widths[c] = MAX(widths[c], MIN(look__width(&t->cell), TEXT_PAD_MAX));
+		layout__widen(&t->layout, c, &t->cell);
 	}
 }
 
-static int print_cells(struct process_table *t, const struct allocsnoop_process *proc,
-		       const size_t *widths)
+static int print_cells(struct process_table *t, const struct allocsnoop_process *proc)
 {
 	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
-		if (columns[c].wanted & ~t->holds)
+		if (!t->layout.columns[c].shown)
 			continue;
 		make_cell(t, &columns[c], proc);
-		look__padded(&t->line, &t->cell, widths[c], columns[c].left);
+		layout__add(&t->layout, c, &t->cell, proc ? columns[c].paint : PAINT_ASIDE,
+			    &t->line);
 	}
 	return text__line(&t->line, t->out);
 }
@@ -226,28 +255,41 @@ static int print_title(struct process_table *t)
 {
 	bool heap = t->holds & HOLDS_HEAP;
 
-	str__addf(&t->line, "\nprocesses by %s",
+	fputc('\n', t->out);
+	str__addf(&t->line, "processes by %s",
 		  heap		? "live bytes"
 		  : t->by_count ? "number of allocations"
 				: "allocated bytes");
 	if (t->shown < t->cnt)
 		str__addf(&t->line, ", the first %zu of %zu", t->shown, t->cnt);
 	str__add(&t->line, heap ? " (RssAnon has reserve, fragments too):" : ":");
-	return text__line(&t->line, t->out);
+	return text__painted(&t->line, t->opts, PAINT_TITLE, t->out);
+}
+
+static void lay_out(struct process_table *t)
+{
+	t->layout = (struct layout){ .opts = t->opts, .cnt = ARRAY_SIZE(columns) };
+	for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
+		t->layout.columns[c] = (struct layout_column){
+			.shown = !(columns[c].wanted & ~t->holds),
+			.left = columns[c].left,
+			.spare = columns[c].spare,
+		};
+	widen(t, NULL);
+	for (size_t i = 0; i < t->shown; i++)
+		widen(t, t->rows[i]);
+	layout__fit(&t->layout);
 }
 
 static int print_table(struct process_table *t)
 {
-	size_t widths[ARRAY_SIZE(columns)] = { 0 };
 	int err = print_title(t);
 
-	widen(t, NULL, widths);
-	for (size_t i = 0; i < t->shown; i++)
-		widen(t, t->rows[i], widths);
+	lay_out(t);
 	if (!err)
-		err = print_cells(t, NULL, widths);
+		err = print_cells(t, NULL);
 	for (size_t i = 0; !err && i < t->shown; i++)
-		err = print_cells(t, t->rows[i], widths);
+		err = print_cells(t, t->rows[i]);
 	return err;
 }
 
@@ -257,7 +299,9 @@ static int print_rows(struct process_table *t, const struct allocsnoop_report_op
 	u32 top = opts->top ? opts->top : TEXT_SECTION_ROWS_BY_DEFAULT;
 	int err;
 
+	t->opts = opts;
 	t->shown = MIN(top, t->cnt);
+	t->holds |= opts->width ? HOLDS_TERMINAL : 0;
 	t->holds |= t->p->info.exact ? HOLDS_EXACT : HOLDS_SAMPLED;
 	t->holds |= profile__has_containers(t->p) ? HOLDS_CONTAINERS : 0;
 	err = print_table(t);

@@ -22,25 +22,31 @@ static void make_cell(struct table *t, const struct column *c, const struct allo
 	t->line.oom |= t->cell.oom;
 }
 
-/* s NULL: the headings. */
-static int print_cells(struct table *t, const struct allocsnoop_sample *s, const size_t *widths)
+/* s NULL: the headings. Above its frames a row is their title. */
+static int print_cells(struct table *t, const struct allocsnoop_sample *s)
 {
+	bool stacks = t->opts->by == ALLOCSNOOP_BY_STACK;
+
 	for (size_t c = 0; c < column_cnt; c++) {
-		if (!column__wanted(t, &columns[c]))
+		enum paint paint = columns[c].paint;
+
+		if (!t->layout.columns[c].shown)
 			continue;
+		if (!s || (stacks && paint == PAINT_NONE))
+			paint = s ? PAINT_TITLE : PAINT_ASIDE;
 		make_cell(t, &columns[c], s);
-		look__padded(&t->line, &t->cell, widths[c], columns[c].left);
+		layout__add(&t->layout, c, &t->cell, paint, &t->line);
 	}
 	return text__line(&t->line, t->out);
 }
 
-static void widen(struct table *t, const struct allocsnoop_sample *s, size_t *widths)
+static void widen(struct table *t, const struct allocsnoop_sample *s)
 {
 	for (size_t c = 0; c < column_cnt; c++) {
-		if (!column__wanted(t, &columns[c]))
+		if (!t->layout.columns[c].shown)
 			continue;
 		make_cell(t, &columns[c], s);
-		widths[c] = MAX(widths[c], MIN(look__width(&t->cell), TEXT_PAD_MAX));
+		layout__widen(&t->layout, c, &t->cell);
 	}
 }
 
@@ -61,7 +67,8 @@ static void add_title(struct table *t)
 	static const char *const rows[] = {
 		[ALLOCSNOOP_BY_STACK] = "stacks",     [ALLOCSNOOP_BY_FUNCTION] = "functions",
 		[ALLOCSNOOP_BY_FILE] = "files",	      [ALLOCSNOOP_BY_PROCESS] = "processes",
-		[ALLOCSNOOP_BY_SIZE] = "block sizes",
+		[ALLOCSNOOP_BY_SIZE] = "block sizes", [ALLOCSNOOP_BY_THREAD] = "threads",
+		[ALLOCSNOOP_BY_TYPE] = "types",
 	};
 	size_t by = t->opts->by;
 
@@ -82,11 +89,13 @@ static void add_rest(struct table *t, const struct allocsnoop_sample *rest)
 	look__bytes(&t->line, rest->alloc_bytes);
 	if (t->p->info.exact && rest->alloc_bytes >= 1024)
 		str__addf(&t->line, " (%" PRIu64 " B)", rest->alloc_bytes);
-	str__addf(&t->line, " in %" PRIu64 " allocations, ", rest->alloc_count);
+	str__add(&t->line, " in ");
+	look__count(&t->line, rest->alloc_count, "allocation, ", "allocations, ");
 	if (!is_live(t))
 		return;
 	look__bytes(&t->line, rest->live_bytes);
-	str__addf(&t->line, " live in %" PRIu64 " blocks, ", rest->live_count);
+	str__add(&t->line, " live in ");
+	look__count(&t->line, rest->live_count, "block, ", "blocks, ");
 }
 
 static int print_rest(struct table *t)
@@ -103,33 +112,51 @@ static int print_rest(struct table *t)
 		value = sum__add(value, t->section->value(s, t->section->arg));
 	}
 	str__add(&t->line, t->shown && t->opts->by == ALLOCSNOOP_BY_STACK ? "\n" : "");
-	str__addf(&t->line, "  %zu more rows not shown: ", t->cnt - t->shown);
+	str__add(&t->line, "  ");
+	look__count(&t->line, t->cnt - t->shown, "more row not shown: ", "more rows not shown: ");
 	add_rest(t, &rest);
 	look__share(&t->line, value, t->total);
-	return text__line(&t->line, t->out);
+	return text__wrapped(&t->line, t->opts, strlen("    "), t->out);
+}
+
+static u8 column__spare(const struct table *t, const struct column *c)
+{
+	size_t value = t->opts->value;
+
+	return value < 32 && c->shows >> value & 1 ? 0 : c->spare;
+}
+
+static void lay_out(struct table *t)
+{
+	t->layout = (struct layout){ .opts = t->opts, .cnt = column_cnt };
+	for (size_t c = 0; c < column_cnt; c++)
+		t->layout.columns[c] = (struct layout_column){
+			.shown = column__wanted(t, &columns[c]),
+			.left = columns[c].left,
+			.main = columns[c].main,
+			.spare = column__spare(t, &columns[c]),
+		};
+	widen(t, NULL);
+	for (size_t i = 0; i < t->shown; i++)
+		widen(t, table__row(t, i));
+	layout__fit(&t->layout);
 }
 
 static int print_rows(struct table *t)
 {
 	bool stacks = t->opts->by == ALLOCSNOOP_BY_STACK;
-	size_t *widths = calloc(column_cnt, sizeof(*widths));
 	int err;
 
-	if (!widths)
-		return err__fail(-ENOMEM, "cannot write the report: out of memory");
-	widen(t, NULL, widths);
-	for (size_t i = 0; i < t->shown; i++)
-		widen(t, table__row(t, i), widths);
-	err = print_cells(t, NULL, widths);
+	lay_out(t);
+	err = print_cells(t, NULL);
 	for (size_t i = 0; !err && i < t->shown; i++) {
 		if (stacks && i > 0)
 			err = text__line(&t->line, t->out);
 		if (!err)
-			err = print_cells(t, table__row(t, i), widths);
+			err = print_cells(t, table__row(t, i));
 		if (!err && stacks)
-			err = stack__write(table__row(t, i), t->out);
+			err = stack__write(table__row(t, i), t->opts, t->out);
 	}
-	free(widths);
 	return err;
 }
 
@@ -141,7 +168,7 @@ static int print_table(struct table *t)
 		t->total =
 			sum__add(t->total, t->section->value(&t->p->samples.v[i], t->section->arg));
 	add_title(t);
-	err = text__line(&t->line, t->out);
+	err = text__painted(&t->line, t->opts, PAINT_TITLE, t->out);
 	if (!err && t->shown)
 		err = print_rows(t);
 	if (!err)
@@ -166,10 +193,9 @@ static size_t rows_worth_showing(const struct table *t)
 	return cnt;
 }
 
-int table__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
-		 FILE *out)
+const char *text__value_name(enum allocsnoop_value value)
 {
-	static const char *const titles[] = {
+	static const char *const names[] = {
 		[ALLOCSNOOP_ALLOC_BYTES] = "allocated bytes",
 		[ALLOCSNOOP_ALLOC_COUNT] = "number of allocations",
 		[ALLOCSNOOP_LIVE_BYTES] = "live bytes",
@@ -178,9 +204,15 @@ int table__write(const struct allocsnoop_profile *p, const struct allocsnoop_rep
 		[ALLOCSNOOP_GROWN_BYTES] = "growth since the last report",
 		[ALLOCSNOOP_TEMPORARY_COUNT] = "number of temporary blocks",
 	};
-	const size_t value = opts->value;
+
+	return (size_t)value < ARRAY_SIZE(names) ? names[value] : "value";
+}
+
+int table__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
+		 FILE *out)
+{
 	const struct section all_rows = {
-		.title = value < ARRAY_SIZE(titles) ? titles[value] : "value",
+		.title = text__value_name(opts->value),
 		.value = value_asked_for,
 		.arg = &opts->value,
 	};

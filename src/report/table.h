@@ -4,6 +4,7 @@
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
+#include "report/layout.h"
 #include "report/text.h"
 
 enum part {
@@ -30,6 +31,7 @@ struct table {
 	size_t cnt;			       /* rows */
 	size_t shown;			       /* of them */
 	u64 total;			       /* of the section's value */
+	struct layout layout;
 	struct str cell;
 	struct str line;
 };
@@ -42,6 +44,10 @@ struct column {
 	u32 values; /* 1 << enum allocsnoop_value, or'ed; 0: any */
 	u32 by;	    /* 1 << enum allocsnoop_by, or'ed; 0: any */
 	bool left;  /* names; numbers stand right */
+	enum paint paint;
+	bool main; /* as of a layout's column */
+	u8 spare;
+	u32 shows; /* 1 << enum allocsnoop_value: never spare where rows are sorted by it */
 };
 
 #define WANTED_EXACT	 1u  /* every allocation was counted */
@@ -49,6 +55,7 @@ struct column {
 #define WANTED_LIVE	 4u  /* frees were followed */
 #define WANTED_ALLOC	 8u  /* they weren't */
 #define WANTED_CONTAINER 16u /* some process is in one */
+#define WANTED_TERMINAL	 32u /* the report goes to one */
 
 extern const struct column columns[];
 extern const size_t column_cnt;

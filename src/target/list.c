@@ -122,9 +122,9 @@ static void write_heading(const struct site_file *f, const char *path, FILE *out
 	fprintf(out, "%s", name.s ? name.s : "");
 	if (f->sites.cnt)
 		fprintf(out,
-			": %s, %zu functions; calls from %" PRIu64
+			": %s, %zu function%s; calls from %" PRIu64
 			" bytes of its own code are nested",
-			f->allocator, f->sites.cnt, bytes);
+			f->allocator, f->sites.cnt, f->sites.cnt == 1 ? "" : "s", bytes);
 	else
 		fprintf(out, ": %s", f->has_symbols ? "no allocator to probe" : "no symbols");
 	fputc('\n', out);

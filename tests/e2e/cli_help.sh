@@ -6,7 +6,7 @@
 
 options='--pid --follow --cgroup --comm --user --event --probe --live --older --sample-rate --sample-bytes
 --max-overhead --min-size --max-size --duration --interval --format --output --value --by --top --focus --ignore
---hide --lines --no-inlines --quiet --verbose --help --help-all --version'
+--hide --lines --no-inlines --tree --quiet --verbose --help --help-all --version'
 letters='p e l d i f o t q v h V'
 
 for way in --help -h --help-all; do
@@ -50,6 +50,12 @@ page=$BUILD/allocsnoop.1
 for option in $options; do
 	grep -qF "\\fB${option//-/\\-}\\fR" "$page" || fail "the manual page does not know $option"
 done
+for section in NAME SYNOPSIS DESCRIPTION COMMANDS OPTIONS FORMATS SIGNALS EXIT ENVIRONMENT FILES EXAMPLES NOTES SEE; do
+	grep -qE "^\.SH \"?$section" "$page" || fail "the manual page has no section $section"
+done
+if command -v mandoc >/dev/null; then
+	mandoc -T lint "$page" >"$TMP/err" || { show "$TMP/err"; fail "mandoc complains about the manual page"; }
+fi
 if command -v groff >/dev/null; then
 	groff -man -Tutf8 -ww "$page" 2>"$TMP/err" >/dev/null
 	[ ! -s "$TMP/err" ] || { show "$TMP/err"; fail "groff complains about the manual page"; }

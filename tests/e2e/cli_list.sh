@@ -9,6 +9,9 @@ for name in malloc calloc realloc posix_memalign; do
 	"$SNOOP" list "$libc" | grep -qw "$name" || fail "list $libc does not name $name"
 done
 
+"$SNOOP" list --probe 'libc.so.6:malloc(size=ARG1)' "$libc" >"$TMP/one"
+grep -q ', 1 function; ' "$TMP/one" || fail "the grammar of one function: $(head -1 "$TMP/one")"
+
 # Options stand on either side of the file.
 is_same "list FILE -q" "$("$SNOOP" list "$libc" -q)" "$("$SNOOP" list -q "$libc")"
 

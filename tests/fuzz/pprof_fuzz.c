@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * libFuzzer target: any bytes as a saved profile are read or refused with one line, without a bad
- * access; what was read can be written, and from then on it comes back as it is.
+ * access; what was read can be written, and from then on it comes back as it is. Its views keep its
+ * sums: what a filter keeps and what it leaves out are all, nothing has changed between it and
+ * itself, and twice it is the double.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,6 +66,63 @@ static void check_frames(const struct allocsnoop_profile *p)
 	}
 }
 
+static u64 chosen(const struct allocsnoop_profile *p, struct allocsnoop_report_opts opts)
+{
+	struct allocsnoop_profile *view = NULL;
+	u64 bytes;
+
+	REQUIRE(!profile__filter(p, &opts, &view) && view);
+	bytes = view->info.alloc_bytes;
+	profile__free(view);
+	return bytes;
+}
+
+static void check_filter(const struct allocsnoop_profile *p)
+{
+	const struct allocsnoop_report_opts with = { .focus = "[af]", .lines = true };
+	const struct allocsnoop_report_opts without = { .ignore = "[af]", .lines = true };
+	const struct allocsnoop_report_opts hidden = { .hide = "[af]" };
+
+	REQUIRE(sum__add(chosen(p, with), chosen(p, without)) == p->info.alloc_bytes);
+	REQUIRE(chosen(p, hidden) == p->info.alloc_bytes);
+}
+
+static void check_groups(const struct allocsnoop_profile *p, bool changed)
+{
+	for (int by = 0; by <= ALLOCSNOOP_BY_TYPE; by++) {
+		struct allocsnoop_profile *g = profile__group(p, by);
+		struct allocsnoop_sample all;
+
+		REQUIRE(g);
+		profile__sort(g, ALLOCSNOOP_ALLOC_BYTES);
+		profile__sum(g, &all);
+		REQUIRE(all.alloc_bytes == p->info.alloc_bytes);
+		for (size_t i = 0; !changed && i < g->samples.cnt; i++)
+			REQUIRE(!sample__change(&g->samples.v[i], ALLOCSNOOP_ALLOC_BYTES) &&
+				!sample__change(&g->samples.v[i], ALLOCSNOOP_LIVE_COUNT));
+		profile__free(g);
+	}
+}
+
+/* With itself: no change; twice: the double. */
+static void check_pair(const struct allocsnoop_profile *p)
+{
+	const struct allocsnoop_profile *twice[] = { p, p };
+	struct allocsnoop_profile *diff = NULL, *sum = NULL;
+	int diff_err = allocsnoop_profile__diff(p, p, &diff);
+	int sum_err = allocsnoop_profile__merge(twice, 2, &sum);
+
+	REQUIRE(p->info.diff ? diff_err == -EINVAL && sum_err == -EINVAL : !diff_err && !sum_err);
+	if (p->info.diff)
+		return;
+	check_groups(diff, false);
+	check_groups(sum, true);
+	REQUIRE(sum->info.alloc_bytes == sum__add(p->info.alloc_bytes, p->info.alloc_bytes));
+	REQUIRE(sum->info.live_count == sum__add(p->info.live_count, p->info.live_count));
+	profile__free(diff);
+	profile__free(sum);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -74,6 +133,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (!p)
 		return 0;
 	check_frames(p);
+	check_filter(p);
+	check_groups(p, true);
+	check_pair(p);
 	first = save(p);
 	p = read_profile(first.data, first.size);
 	REQUIRE(p);

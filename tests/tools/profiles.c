@@ -138,6 +138,7 @@ static int write_to(const struct allocsnoop_profile *p, const char *format, cons
 	struct allocsnoop_report_opts opts = {
 		.sz = sizeof(opts),
 		.format = format,
+		.lines = true,
 		.value = strcmp(p->info.mode, "live") ? ALLOCSNOOP_ALLOC_BYTES
 						      : ALLOCSNOOP_LIVE_BYTES,
 	};
@@ -188,7 +189,9 @@ static int time_read(FILE *file)
 
 static int time_format(const struct allocsnoop_profile *p, const char *format)
 {
-	struct allocsnoop_report_opts opts = { .sz = sizeof(opts), .format = format };
+	struct allocsnoop_report_opts opts = { .sz = sizeof(opts),
+					       .format = format,
+					       .lines = true };
 	FILE *file = tmpfile();
 	double start = now_ms();
 	int err = 0;

@@ -31,7 +31,7 @@ static void check_name(const char *is, const char *was)
 
 /* A new member belongs into the saved form, and here. */
 _Static_assert(sizeof(struct allocsnoop_sample) == 328, "all of a sample is saved");
-_Static_assert(sizeof(struct allocsnoop_info) == 336, "all of the info is saved");
+_Static_assert(sizeof(struct allocsnoop_info) == 392, "all of the info is saved");
 _Static_assert(sizeof(struct allocsnoop_process) == 160, "all of a process is saved");
 _Static_assert(sizeof(struct allocsnoop_frame) == 56, "all of a frame is saved");
 
@@ -154,6 +154,13 @@ static struct allocsnoop_profile *diff_profile(void)
 
 	p->info.diff = true;
 	p->info.base_target = "the one before";
+	p->info.base_duration_ns = 77;
+	p->info.filtered = true;
+	p->info.all_alloc_count = UINT64_MAX;
+	p->info.all_alloc_bytes = 2;
+	p->info.all_live_count = 3;
+	p->info.all_live_bytes = 4;
+	p->info.profile_cnt = 5;
 	p->info.started_ns = 1790000000123456789;
 	p->info.trace = ALLOCSNOOP_TRACE_MMAP | ALLOCSNOOP_TRACE_BRK;
 	p->info.older_ns = 5;

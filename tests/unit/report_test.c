@@ -346,7 +346,7 @@ static void test_nothing_live(void)
 	add_fate(p, (struct fate){ .pid = 1, .comm = "x", .size = 8, .freed = 5 }, FRAMES(m));
 	profile__finish(p);
 	r = write_with(p, live_reports[0].opts);
-	CHECK(strstr(r.text, "\nstacks by live bytes: none\n  1 more rows not shown: 40 B in 5"));
+	CHECK(strstr(r.text, "\nstacks by live bytes: none\n  1 more row not shown: 40 B in 5"));
 	CHECK(!strstr(r.text, "not freed") && !strstr(r.text, "growth") && !strstr(r.text, "peak"));
 	CHECK(!strstr(r.text, "processes by live bytes"));
 	free(r.text);

@@ -42,6 +42,9 @@ static void utf8(void)
 		  "31m\xc2\xa0",
 		  FFFD "31m\xc2\xa0"); /* C1: CSI in one character */
 	PRINTABLE("a\0b", "a" FFFD "b");
+	/* a line separator, an override and an isolate of direction; their neighbours stay */
+	PRINTABLE("\u2027\u2028\u202e\u202f", "\u2027" FFFD FFFD "\u202f");
+	PRINTABLE("\u2065\u2066\u2069\u206a", "\u2065" FFFD FFFD "\u206a");
 }
 
 /* What comes out is always valid UTF-8, says iconv; and valid UTF-8 comes out unchanged. */
