@@ -259,11 +259,14 @@ int allocsnoop_profile__write(const struct allocsnoop_profile *p,
 	if (err)
 		return err;
 	errno = 0;
+	err__clear();
 	err = w->write(view ? view : p, &opts, out);
 	if (!err && (fflush(out) || ferror(out)))
 		err = errno ? -errno : -EIO;
 	profile__free(view);
-	return err ? err__fail(err, "cannot write the report: %s", strerror(-err)) : 0;
+	if (err && !*err__msg()) /* else the writer has said why */
+		err__fail(err, "cannot write the report: %s", strerror(-err));
+	return err;
 }
 
 const char *allocsnoop__format_name(size_t i)

@@ -466,7 +466,50 @@ static int format__unknown(const char *name)
 	return -EINVAL;
 }
 
-static int format__choose(struct cli_opts *o)
+/* massif.out, massif.out.1234 */
+static bool has_stem(const char *path, const char *stem)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t len = stem ? strlen(stem) : 0;
+
+	return stem && !strncmp(name, stem, len) && (!name[len] || name[len] == '.');
+}
+
+/* The one with the longest extension: x.dhat.json has two. NULL: none. */
+static const struct format_row *format__of_file(const char *path)
+{
+	const struct format_row *best = NULL;
+
+	for (const struct format_row *f = format_rows; f->name; f++) {
+		if (has_stem(path, f->stem))
+			return f;
+		if (ends_with(path, f->extension) &&
+		    (!best || strlen(f->extension) > strlen(best->extension)))
+			best = f;
+	}
+	return best;
+}
+
+/* What would be found out after the recording otherwise. */
+static int format__check(const struct cli_opts *o, bool value_given)
+{
+	const struct format_row *f = o->format;
+	const char *without = o->sample_bytes || o->sample_rate < 1  ? "sampling"
+			      : o->older_ns			     ? "--older"
+			      : o->events & ~ALLOCSNOOP_TRACE_MALLOC ? "--event mmap and brk"
+								     : NULL;
+
+	if (f->live && !o->live)
+		return err__fail(-EINVAL, "--format %s: needs --live", f->name);
+	if (f->exact && without)
+		return err__fail(-EINVAL, "--format %s: not together with %s", f->name, without);
+	if (f->all_values && (o->by || value_given))
+		return err__fail(-EINVAL, "--%s: means nothing to --format %s",
+				 o->by ? "by" : "value", f->name);
+	return 0;
+}
+
+static int format__choose(struct cli_opts *o, bool value_given)
 {
 	const struct format_row *f = format_rows;
 
@@ -476,15 +519,14 @@ static int format__choose(struct cli_opts *o)
 		if (!f->name)
 			return format__unknown(o->format_name);
 	} else if (o->output) {
-		while (f->name && !ends_with(o->output, f->extension))
-			f++;
+		f = format__of_file(o->output);
 	}
-	o->format = f->name ? f : format_rows;
+	o->format = f ? f : format_rows;
 	if (o->format->later)
 		return err__fail(-EINVAL, "--format %s: not yet in this version", o->format->name);
 	if (o->top && !o->format->has_rows)
 		return err__fail(-EINVAL, "--top: means nothing to --format %s", o->format->name);
-	return 0;
+	return format__check(o, value_given);
 }
 
 static int user__check(const struct cli_opts *o)
@@ -581,6 +623,7 @@ static int overhead__check(struct cli_opts *o)
 
 static int record__check(struct cli_opts *o)
 {
+	bool value_given = o->value != VALUE_NOT_GIVEN;
 	int err;
 
 	if (o->words && o->pids.cnt)
@@ -596,7 +639,7 @@ static int record__check(struct cli_opts *o)
 		err = overhead__check(o);
 	if (!err)
 		err = user__check(o);
-	return err ? err : format__choose(o);
+	return err ? err : format__choose(o, value_given);
 }
 
 /* Options that mean nothing to a command. */

@@ -74,6 +74,10 @@ struct format_row {
 	bool holds_losses; /* else they go to standard error */
 	bool has_rows;	   /* --top means something, and a line can stand between reports */
 	bool later;	   /* known, but not in this version */
+	bool live;	   /* needs --live */
+	bool exact;	   /* and neither sampling nor --older, and blocks of allocators only */
+	bool all_values;   /* has one order and all values: --by and --value mean nothing */
+	const char *stem;  /* of -o files: `massif.out`, `massif.out.12`; NULL: none */
 };
 
 enum help_wanted { HELP_NO, HELP_EVERYDAY, HELP_ALL };

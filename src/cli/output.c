@@ -142,8 +142,10 @@ static int report__write(const struct output *out, const struct allocsnoop_profi
 	if (dated && out->o->format->has_rows)
 		print_date(stream, !out->report_cnt);
 	err = allocsnoop_profile__write(profile, &opts, stream);
-	if (err && !sink.err)
+	if (err && !sink.err) {
 		err__fail(err, "%s", allocsnoop__error());
+		err__hint("%s", allocsnoop__hint());
+	}
 	fclose(stream);
 	return sink.err ? output__fail(out, sink.err) : err;
 }

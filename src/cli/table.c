@@ -133,6 +133,11 @@ const struct format_row format_rows[] = {
 	{ "json", ".json", "everything, for programs", .holds_losses = true },
 	{ "pprof", ".pb.gz", "for pprof", .binary = true, .later = true },
 	{ "html", ".html", "a page to explore", .later = true },
+	{ "dhat", ".dhat.json", "for valgrind's dh_view.html", .live = true, .stem = "dhat.out" },
+	{ "heaptrack", ".heaptrack", "for heaptrack_print and heaptrack_gui", .live = true,
+	  .exact = true, .all_values = true },
+	{ "massif", ".massif", "for ms_print", .live = true, .all_values = true,
+	  .stem = "massif.out" },
 	{},
 };
 /* clang-format on */

@@ -11,6 +11,9 @@ const struct writer *const writers[] = {
 	&writer_text,
 	&writer_folded,
 	&writer_json,
+	&writer_dhat,
+	&writer_heaptrack,
+	&writer_massif,
 	NULL,
 };
 /* clang-format on */
@@ -36,4 +39,14 @@ int writer__done(FILE *out)
 	/* An error of an earlier write may have lost its number. */
 	err = errno ? -errno : -EIO;
 	return err__fail(err, "cannot write the report: %s", strerror(-err));
+}
+
+int writer__needs_live(const struct allocsnoop_profile *p, const char *format)
+{
+	if (p->info.mode && !strcmp(p->info.mode, "live"))
+		return 0;
+	err__fail(-ENOTSUP, "format %s: tells what became of blocks, and frees were not followed",
+		  format);
+	err__hint("record with --live");
+	return -ENOTSUP;
 }
