@@ -391,7 +391,7 @@ static int put_infos(struct heaptrack *h)
 {
 	u32 name, trace = 1;
 
-	if (h->excess) {
+	if (h->excess > 1) { /* one is the last before the peak */
 		int err = put_string(h, "[temporary, live at a peak]", &name);
 
 		if (err)

@@ -193,6 +193,8 @@ int heaptrack_split__find(const struct allocsnoop_sample *s, bool most,
 	*split = (struct heaptrack_split){};
 	if (!solve_somehow(s, most, &q, &x, &y, &split->no_peak))
 		return -EINVAL;
+	if (q.p_bytes == y)
+		q.p_cnt = x; /* blocks of no bytes make no peak: they may pass */
 	part__set(&split->part[FATE_KEPT], x, y);
 	part__set(&split->part[FATE_PEAK], q.p_cnt - x, q.p_bytes - y);
 	part__set(&split->part[FATE_LATE], q.l_cnt - x, q.l_bytes - y);

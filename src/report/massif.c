@@ -19,8 +19,8 @@
 #define THRESHOLD      1000
 #define THRESHOLD_TEXT "0.10%"
 
-/* Frames that a recorded stack may have, and marks. Others' files may have more: they end here. */
-#define DEPTH_MAX 1100
+/* perl warns of each deeper tree that ms_print reads. */
+#define DEPTH_MAX 95
 
 struct massif {
 	const struct allocsnoop_profile *p;
@@ -158,17 +158,29 @@ static int put_child(struct massif *m, const struct branch *child, u32 depth)
 	return put_branch(m, child, depth + 1, m->n.frames.v[name - 1].text);
 }
 
+/* What is below a node of this depth, into `b`: none where all its stacks end. */
+static int branches__of(struct massif *m, const struct branch *node, u32 depth, struct branches *b)
+{
+	int err = branches__find(m, node, depth, b);
+
+	if (b->v.cnt == 1 && !b->small_cnt && !name_at(m, b->v.v[0].from, depth))
+		b->v.cnt = 0;
+	return err;
+}
+
 /* A node whose stacks are equal for `depth` frames, and all below it. */
 static int put_branch(struct massif *m, const struct branch *node, u32 depth, const char *name)
 {
 	struct branches b = {};
-	int err = depth < DEPTH_MAX ? branches__find(m, node, depth, &b) : 0;
+	int err = branches__of(m, node, depth, &b);
+	bool cut = depth >= DEPTH_MAX && b.v.cnt + b.small_cnt;
 
-	/* Where all end they need no children to say so. */
-	if (b.v.cnt == 1 && !b.small_cnt && !name_at(m, b.v.v[0].from, depth))
-		b.v.cnt = 0;
+	if (cut)
+		b.v.cnt = b.small_cnt = 0;
 	if (!err)
-		err = put_node(m, depth, b.v.cnt + !!b.small_cnt, node->bytes, name);
+		err = put_node(m, depth, cut ? 1 : b.v.cnt + !!b.small_cnt, node->bytes, name);
+	if (!err && cut)
+		err = put_node(m, depth + 1, 0, node->bytes, "[more callers, left out]");
 	for (size_t i = 0; i < b.v.cnt && !err; i++)
 		err = put_child(m, &b.v.v[i], depth);
 	if (!err)
