@@ -84,8 +84,7 @@ static void add_notes(struct json *j)
 	else if (j->p->processes.cnt > 1)
 		add_more(j, "gb and gbk are of each process's own peak, tg is the highest one's "
 			    "time");
-	add_more(j, "mb and mbk: the greater one of peak and end; a stack's own maximum isn't "
-		    "recorded");
+	add_more(j, "mb and mbk: at least so much; a stack's own maximum isn't recorded");
 	add_more(j, "tl: blocks that were freed, and live ones up to now; no others");
 	if (info->older_ns)
 		add_more(j, "eb and ebk: only blocks of at least the age that was asked for");
@@ -126,6 +125,14 @@ static void point__add(struct dhat_point *pt, const struct allocsnoop_sample *s)
 		s->freed_mean_ns * (double)s->freed_count + s->live_mean_ns * (double)s->live_count;
 }
 
+/* Bytes that were live at one moment at least: some block isn't smaller than the mean. */
+static u64 most_bytes(const struct allocsnoop_sample *s)
+{
+	u64 cnt = s->alloc_count, block = cnt ? s->alloc_bytes / cnt + !!(s->alloc_bytes % cnt) : 0;
+
+	return MAX(block, MAX(s->peak_bytes, s->live_bytes));
+}
+
 /* JSON has no infinity, and no reader numbers beyond 64 bits. */
 static u64 whole_us(double ns)
 {
@@ -148,15 +155,17 @@ static void add_point(struct dhat *d, const struct numbered_stack *s)
 	const struct numbered_stack *end = d->n.stacks.v + d->n.stacks.cnt;
 	struct dhat_point pt = {};
 	struct json *j = &d->j;
+	u64 one;
 
 	for (const struct numbered_stack *i = s; i < end && numbered__equal(&d->n, i, s); i++)
 		point__add(&pt, &j->p->samples.v[i->row]);
+	one = pt.sum.alloc_count ? 1 : 0;
 	str__add(&j->buf, "{");
 	json__u64(j, "tb", pt.sum.alloc_bytes);
 	json__u64(j, "tbk", pt.sum.alloc_count);
 	json__u64(j, "tl", whole_us(pt.lives_ns));
-	json__u64(j, "mb", MAX(pt.sum.peak_bytes, pt.sum.live_bytes));
-	json__u64(j, "mbk", MAX(pt.sum.peak_count, pt.sum.live_count));
+	json__u64(j, "mb", most_bytes(&pt.sum));
+	json__u64(j, "mbk", MAX(MAX(pt.sum.peak_count, pt.sum.live_count), one));
 	json__u64(j, "gb", pt.sum.peak_bytes);
 	json__u64(j, "gbk", pt.sum.peak_count);
 	json__u64(j, "eb", pt.sum.live_bytes);

@@ -117,9 +117,21 @@ static int push_frameless(struct numbered *n, const struct allocsnoop_sample *s)
 	return err ? err : vec__push(&n->ids, id);
 }
 
+/* The first frame behind the allocator's, C++'s own way to it included; 0: there is none. */
+static size_t caller(const struct allocsnoop_sample *s)
+{
+	static const char new[] = "operator new(", many[] = "operator new[](";
+	size_t i = 1;
+
+	while (i < s->frame_cnt && (!strncmp(s->frames[i]->function, new, sizeof(new) - 1) ||
+				    !strncmp(s->frames[i]->function, many, sizeof(many) - 1)))
+		i++;
+	return i < s->frame_cnt ? i : 0;
+}
+
 static int push_frames(struct numbered *n, const struct allocsnoop_sample *s, unsigned flags)
 {
-	size_t i = flags & NUMBERED_CALLERS && s->frame_cnt > 1 ? 1 : 0;
+	size_t i = flags & NUMBERED_CALLERS ? caller(s) : 0;
 	int err = 0;
 	u32 id;
 

@@ -36,8 +36,9 @@ struct numbered {
 
 enum {
 	NUMBERED_ROOT_FIRST = 1, /* else the leaf is first */
-	NUMBERED_CALLERS = 2,	 /* without the allocator's own frame, where there is another */
-	NUMBERED_PROCESSES = 4,	 /* the process is the outermost frame, where there are several */
+	NUMBERED_CALLERS =
+		2, /* without the allocator's frame and operator new's, if there are others */
+	NUMBERED_PROCESSES = 4, /* the process is the outermost frame, where there are several */
 };
 
 /*
