@@ -499,8 +499,11 @@ static int format__check(const struct cli_opts *o, bool value_given)
 			      : o->events & ~ALLOCSNOOP_TRACE_MALLOC ? "--event mmap and brk"
 								     : NULL;
 
-	if (f->live && !o->live)
-		return err__fail(-EINVAL, "--format %s: needs --live", f->name);
+	if (f->live && !o->live) {
+		err__fail(-EINVAL, "--format %s: needs --live", f->name);
+		err__hint("add -l: it tells what became of blocks");
+		return -EINVAL;
+	}
 	if (f->exact && without)
 		return err__fail(-EINVAL, "--format %s: not together with %s", f->name, without);
 	if (f->all_values && (o->by || value_given))

@@ -93,6 +93,18 @@ static void add_notes(struct json *j)
 	str__add(&j->buf, "]");
 }
 
+/* Without control characters: the viewer shows it as it is. */
+static void add_command(struct dhat *d)
+{
+	const char *target = d->j.p->info.target ? d->j.p->info.target : "";
+	struct str clean = {};
+
+	str__add_utf8(&clean, target, strlen(target), true);
+	d->j.buf.oom |= clean.oom;
+	json__str(&d->j, "cmd", clean.s ? clean.s : "");
+	str__free(&clean);
+}
+
 static int write_head(struct dhat *d)
 {
 	const struct allocsnoop_info *info = &d->j.p->info;
@@ -108,7 +120,7 @@ static int write_head(struct dhat *d)
 	json__str(j, "tu", "us");
 	json__str(j, "Mtu", "s");
 	json__u64(j, "tuth", SHORT_LIVED_US);
-	json__str(j, "cmd", info->target ? info->target : "");
+	add_command(d);
 	json__u64(j, "pid", j->p->processes.cnt == 1 ? j->p->processes.v[0].pid : 0);
 	json__u64(j, "te", info->duration_ns / NS_PER_US);
 	json__u64(j, "tg", peak ? MIN(peak->peak_ns, info->duration_ns) / NS_PER_US : 0);

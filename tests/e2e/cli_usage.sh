@@ -95,6 +95,8 @@ usage "--live: --event malloc, or mmap and brk" '' -l -e malloc,brk
 usage "--event 'page': unknown" 'one of: malloc' -e mmap,page
 usage "--sample-rate: not together with --sample-bytes" '' --sample-rate 0.5 --sample-bytes 1K
 usage "--top: means nothing to --format json" '' -t 5 -f json
+usage "--format dhat: needs --live" 'add -l' -f dhat
+usage "--format massif: needs --live" 'add -l' -o massif.out.12
 usage "--duration: means nothing to 'list'" '' list -d 5
 usage "list: a FILE or --pid, not both" '' list -p 1 /bin/true
 usage "list: one FILE, not 'b' too" '' list a b
