@@ -596,8 +596,6 @@ static int check(const struct allocsnoop_profile *p)
 			      "record without --older");
 	if (info->trace & ~ALLOCSNOOP_TRACE_MALLOC)
 		return refuse("mappings are given back in parts", "write massif, or dhat");
-	if (info->diff)
-		return refuse("a difference has none", "write one of the two profiles");
 	if (info->alloc_count <= LINES_MAX / 2)
 		return 0;
 	err__fail(-EFBIG,

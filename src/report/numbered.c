@@ -117,14 +117,19 @@ static int push_frameless(struct numbered *n, const struct allocsnoop_sample *s)
 	return err ? err : vec__push(&n->ids, id);
 }
 
-/* The first frame behind the allocator's, C++'s own way to it included; 0: there is none. */
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* The first frame behind the allocator's, C++'s own way to it included; 0: there is none. A view
+ * may have hidden the allocator's. */
 static size_t caller(const struct allocsnoop_sample *s)
 {
-	static const char new[] = "operator new(", many[] = "operator new[](";
-	size_t i = 1;
+	size_t i = s->frame_cnt && !strcmp(s->frames[0]->function, s->allocator);
 
-	while (i < s->frame_cnt && (!strncmp(s->frames[i]->function, new, sizeof(new) - 1) ||
-				    !strncmp(s->frames[i]->function, many, sizeof(many) - 1)))
+	while (i < s->frame_cnt && (begins(s->frames[i]->function, "operator new(") ||
+				    begins(s->frames[i]->function, "operator new[](")))
 		i++;
 	return i < s->frame_cnt ? i : 0;
 }

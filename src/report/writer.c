@@ -43,6 +43,11 @@ int writer__done(FILE *out)
 
 int writer__needs_live(const struct allocsnoop_profile *p, const char *format)
 {
+	if (p->info.diff) {
+		err__fail(-ENOTSUP, "format %s: has no place for differences", format);
+		err__hint("write each of the two profiles, or the difference as text or json");
+		return -ENOTSUP;
+	}
 	if (p->info.mode && !strcmp(p->info.mode, "live"))
 		return 0;
 	err__fail(-ENOTSUP, "format %s: tells what became of blocks, and frees were not followed",

@@ -31,8 +31,8 @@ const struct writer *writer__find(const char *name); /* NULL: unknown */
 /* For writers: flushes and words what went wrong with the stream. 0 or -errno. */
 int writer__done(FILE *out);
 
-/* For writers of what became of blocks: 0, or -ENOTSUP with words and a hint where frees weren't
- * followed. */
+/* For writers of what became of blocks in one recording: 0, or -ENOTSUP with words and a hint for
+ * differences, and where frees weren't followed. */
 int writer__needs_live(const struct allocsnoop_profile *p, const char *format);
 
 #endif

@@ -518,7 +518,7 @@ static void test_refusals(void)
 	check_refused(p, -ENOTSUP, "in parts", "massif");
 	p->info.trace = 0;
 	p->info.diff = true;
-	check_refused(p, -ENOTSUP, "difference", "two profiles");
+	check_refused(p, -ENOTSUP, "differences", "each of the two");
 	p->info.diff = false;
 	p->info.alloc_count = 100000001;
 	check_refused(p, -EFBIG, "100000001 allocations", "dhat");

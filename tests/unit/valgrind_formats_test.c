@@ -273,6 +273,27 @@ static void test_massif_shapes(void)
 	profile__free(p);
 }
 
+/* A view can leave out the allocator's own frame: what is first then isn't. */
+static void test_hidden_allocator(void)
+{
+	struct allocsnoop_profile *p = profile__new();
+	struct written r;
+
+	add_row(p, 1, "p", 1, 1, 10, FRAMES(frame(p, "the_caller", "/opt/prog", 3)));
+	add_row(p, 1, "p", 2, 1, 10,
+		FRAMES(frame(p, "the_caller", "/opt/prog", 3), frame(p, "main", "/opt/prog", 4)));
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		p->samples.v[i].live_count = 1;
+		p->samples.v[i].live_bytes = 10;
+	}
+	p->info.mode = "live";
+	profile__finish(p);
+	r = check_written(p, &writer_massif, ALLOCSNOOP_BY_STACK, NULL);
+	CHECK(strstr(r.text, " n2: 20 0x3: the_caller (in /opt/prog)\n"));
+	free(r.text);
+	profile__free(p);
+}
+
 static void test_refusals(void)
 {
 	static const struct writer *const both[] = { &writer_dhat, &writer_massif };
@@ -286,6 +307,12 @@ static void test_refusals(void)
 		CHECK(strstr(err__msg(), "frees were not followed"));
 		CHECK_STR(err__hint_msg(), "record with --live");
 		free(r.text);
+		p->info.diff = true;
+		r = write_profile(p, both[i], (struct allocsnoop_report_opts){});
+		CHECK_EQ(r.err, -ENOTSUP);
+		CHECK(strstr(err__msg(), "differences"));
+		p->info.diff = false;
+		free(r.text);
 	}
 	profile__free(p);
 }
@@ -295,6 +322,7 @@ int main(void)
 	test_dhat();
 	test_massif();
 	test_massif_shapes();
+	test_hidden_allocator();
 	test_refusals();
 	return check__done();
 }
