@@ -227,7 +227,7 @@ int numbered__init(struct numbered *n, const struct allocsnoop_profile *p, unsig
 	for (size_t i = 0; i < p->samples.cnt && !err; i++) {
 		const struct allocsnoop_sample *s = &p->samples.v[i];
 
-		if (s->alloc_count || s->alloc_bytes)
+		if (s->alloc_count || s->alloc_bytes || s->live_bytes || s->peak_bytes)
 			err = push_stack(n, s, i, flags);
 	}
 	if (err)

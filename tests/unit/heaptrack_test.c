@@ -418,6 +418,40 @@ static void test_rows(void)
 	check_contradiction((struct numbers){ 2, 0, 0, 3, 20, 0, 0, 0, 99 });
 }
 
+/* Numbers of a file that lies: refused, or still allocated, temporary and leaked as it says. */
+static void test_lies(void)
+{
+	struct simulation sim = { .random = 1 };
+	u64 written = 0;
+
+	for (int i = 0; i < 10000 && !check_failures; i++) {
+		u64 cnt = dice(&sim, 20), low = dice(&sim, 40), high = low + dice(&sim, 40);
+		u64 live = dice(&sim, 3) ? dice(&sim, cnt + 1) : dice(&sim, 25);
+		struct allocsnoop_profile *p = one_row((struct numbers){
+			cnt, dice(&sim, 25), live, dice(&sim, 3) ? 0 : dice(&sim, cnt + 1),
+			cnt * low + dice(&sim, cnt * 40 + 1), dice(&sim, 2000),
+			live * low + dice(&sim, live * 40 + 1), low, high });
+		struct written w =
+			write_profile(p, &writer_heaptrack, (struct allocsnoop_report_opts){});
+
+		if (w.err) {
+			CHECK_EQ(w.err, -EINVAL);
+		} else {
+			struct reading *r = read_all(&w);
+
+			CHECK_EQ(r->all.allocated, SUM(p, alloc_count));
+			CHECK_EQ(r->allocated_bytes, SUM(p, alloc_bytes));
+			CHECK_EQ(r->all.temporary, SUM(p, temporary_count));
+			CHECK_EQ(r->all.leaked, SUM(p, live_bytes));
+			free(r);
+			written++;
+		}
+		free(w.text);
+		profile__free(p);
+	}
+	CHECK(written > 1000);
+}
+
 /* A peak that no blocks can have is left out, and the file says so. */
 static void test_bad_peak(void)
 {
@@ -530,6 +564,7 @@ int main(void)
 	test_simulated();
 	test_rows();
 	test_bad_peak();
+	test_lies();
 	test_made();
 	test_hostile();
 	test_refusals();
