@@ -43,8 +43,8 @@ enum {
 
 /*
  * Numbers the stacks of all rows of the profile that say anything, and sorts them; rows with
- * the same stack in their order. Whatever it returns, numbered__fini() must follow. 0 or -ENOMEM, in
- * words.
+ * the same stack in their order. Whatever it returns, numbered__fini() must follow. 0 or -ENOMEM,
+ * in words.
  */
 int numbered__init(struct numbered *n, const struct allocsnoop_profile *p, unsigned flags);
 void numbered__fini(struct numbered *n);

@@ -9,8 +9,8 @@
 #include "live_profile.h"
 #include "written.h"
 
-#define TRACES	20000
-#define INFOS	100000
+#define TRACES	200
+#define INFOS	2000
 #define SIZES	8  /* octaves of the simulation */
 #define STACKS	12 /* stacks of it */
 #define THREADS 4
