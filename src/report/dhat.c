@@ -39,20 +39,6 @@ static int flush_buf(struct json *j)
 
 /* ---- head ---- */
 
-/* The process with the highest peak; NULL: none has one. */
-static const struct allocsnoop_process *highest(const struct allocsnoop_profile *p)
-{
-	const struct allocsnoop_process *most = NULL;
-
-	for (size_t i = 0; i < p->processes.cnt; i++) {
-		const struct allocsnoop_process *proc = &p->processes.v[i];
-
-		if (proc->peak_bytes && (!most || proc->peak_bytes > most->peak_bytes))
-			most = proc;
-	}
-	return most;
-}
-
 /* One more of a list, in a line of its own. */
 static void add_more(struct json *j, const char *text)
 {
@@ -108,7 +94,7 @@ static void add_command(struct dhat *d)
 static int write_head(struct dhat *d)
 {
 	const struct allocsnoop_info *info = &d->j.p->info;
-	const struct allocsnoop_process *peak = highest(d->j.p);
+	const struct allocsnoop_process *peak = writer__highest(d->j.p);
 	struct json *j = &d->j;
 
 	str__add(&j->buf, "{");

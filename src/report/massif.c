@@ -219,20 +219,6 @@ static int put_detailed(struct massif *m, u64 time_ns, sample_value_fn value, co
 			  "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.");
 }
 
-/* When the process with the highest peak had it. */
-static u64 peak_ns(const struct allocsnoop_profile *p)
-{
-	const struct allocsnoop_process *most = NULL;
-
-	for (size_t i = 0; i < p->processes.cnt; i++) {
-		const struct allocsnoop_process *proc = &p->processes.v[i];
-
-		if (!most || proc->peak_bytes > most->peak_bytes)
-			most = proc;
-	}
-	return most ? MIN(most->peak_ns, p->info.duration_ns) : p->info.duration_ns;
-}
-
 /* Those of [from_ns, to_ns), in order of time whatever a file said. */
 static void put_points(struct massif *m, u64 from_ns, u64 to_ns)
 {
@@ -250,12 +236,14 @@ static void put_points(struct massif *m, u64 from_ns, u64 to_ns)
 
 static int put_snapshots(struct massif *m)
 {
-	u64 end_ns = m->p->info.duration_ns, at_ns = peak_ns(m->p);
+	const struct allocsnoop_process *highest = writer__highest(m->p);
+	u64 end_ns = m->p->info.duration_ns, at_ns;
 	int err = 0;
 
-	put_snapshot(m, 0, 0, "empty");
+	at_ns = highest ? MIN(highest->peak_ns, end_ns) : end_ns;
 	if (!total_of(m, peak_bytes))
 		at_ns = 0;
+	put_snapshot(m, 0, 0, "empty");
 	put_points(m, 0, at_ns);
 	if (total_of(m, peak_bytes))
 		err = put_detailed(m, at_ns, peak_bytes, "peak");

@@ -55,3 +55,16 @@ int writer__needs_live(const struct allocsnoop_profile *p, const char *format)
 	err__hint("record with --live");
 	return -ENOTSUP;
 }
+
+const struct allocsnoop_process *writer__highest(const struct allocsnoop_profile *p)
+{
+	const struct allocsnoop_process *most = NULL;
+
+	for (size_t i = 0; i < p->processes.cnt; i++) {
+		const struct allocsnoop_process *proc = &p->processes.v[i];
+
+		if (proc->peak_bytes && (!most || proc->peak_bytes > most->peak_bytes))
+			most = proc;
+	}
+	return most;
+}

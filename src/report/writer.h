@@ -35,4 +35,7 @@ int writer__done(FILE *out);
  * differences, and where frees weren't followed. */
 int writer__needs_live(const struct allocsnoop_profile *p, const char *format);
 
+/* The process with the highest peak; NULL: none is known. */
+const struct allocsnoop_process *writer__highest(const struct allocsnoop_profile *p);
+
 #endif
