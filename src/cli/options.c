@@ -499,6 +499,11 @@ static int format__check(const struct cli_opts *o, bool value_given)
 			      : o->events & ~ALLOCSNOOP_TRACE_MALLOC ? "--event mmap and brk"
 								     : NULL;
 
+	if (f->all_values && (o->by || value_given))
+		return err__fail(-EINVAL, "--%s: means nothing to --format %s",
+				 o->by ? "by" : "value", f->name);
+	if (o->verb != VERB_RECORD)
+		return 0;
 	if (f->live && !o->live) {
 		err__fail(-EINVAL, "--format %s: needs --live", f->name);
 		err__hint("add -l: it tells what became of blocks");
@@ -506,9 +511,6 @@ static int format__check(const struct cli_opts *o, bool value_given)
 	}
 	if (f->exact && without)
 		return err__fail(-EINVAL, "--format %s: not together with %s", f->name, without);
-	if (f->all_values && (o->by || value_given))
-		return err__fail(-EINVAL, "--%s: means nothing to --format %s",
-				 o->by ? "by" : "value", f->name);
 	return 0;
 }
 
