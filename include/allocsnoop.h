@@ -484,7 +484,8 @@ struct allocsnoop_report_opts {
 	uint32_t width;	    /* text: columns of the terminal; 0: none, whole lines */
 };
 
-/* Writes a report; the stream isn't closed. -EINVAL unknown format, or the stream's error. */
+/* Writes a report; the stream isn't closed. -EINVAL unknown format, -ENOTSUP (and others) a format
+ * that can't hold this profile: allocsnoop__error() says why; or the stream's error. */
 ALLOCSNOOP_API int allocsnoop_profile__write(const struct allocsnoop_profile *profile,
 					     const struct allocsnoop_report_opts *opts, FILE *out);
 

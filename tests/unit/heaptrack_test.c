@@ -559,6 +559,25 @@ static void test_refusals(void)
 	profile__free(p);
 }
 
+/* The library passes a writer's own words on, and has some where the writer has none. */
+static void test_words(void)
+{
+	struct allocsnoop_report_opts opts = { .sz = sizeof(opts), .format = "heaptrack" };
+	struct allocsnoop_profile *p = sampled_live_profile();
+	FILE *full = fopen("/dev/full", "w");
+
+	CHECK_EQ(allocsnoop_profile__write(p, &opts, full), -ENOTSUP);
+	CHECK(strstr(allocsnoop__error(), "format heaptrack: is a list of all blocks: sampled"));
+	CHECK(strstr(allocsnoop__hint(), "without sampling"));
+	profile__free(p);
+	p = live_profile();
+	CHECK_EQ(allocsnoop_profile__write(p, &opts, full), -ENOSPC);
+	CHECK_STR(allocsnoop__error(), "cannot write the report: No space left on device");
+	CHECK_STR(allocsnoop__hint(), "");
+	profile__free(p);
+	fclose(full);
+}
+
 int main(void)
 {
 	test_simulated();
@@ -568,5 +587,6 @@ int main(void)
 	test_made();
 	test_hostile();
 	test_refusals();
+	test_words();
 	return check__done();
 }
