@@ -447,13 +447,6 @@ static int words__read(struct parser *p)
 
 /* ---- what options mean to each other ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), end_len = strlen(end);
-
-	return len >= end_len && !strcmp(text + len - end_len, end);
-}
-
 static int format__unknown(const char *name)
 {
 	struct choice names[16] = {};
@@ -466,55 +459,20 @@ static int format__unknown(const char *name)
 	return -EINVAL;
 }
 
-/* massif.out, massif.out.1234 */
-static bool has_stem(const char *path, const char *stem)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t len = stem ? strlen(stem) : 0;
-
-	return stem && !strncmp(name, stem, len) && (!name[len] || name[len] == '.');
-}
-
-/* The one with the longest extension: x.dhat.json has two. NULL: none. */
-static const struct format_row *format__of_file(const char *path)
-{
-	const struct format_row *best = NULL;
-
-	for (const struct format_row *f = format_rows; f->name; f++) {
-		if (has_stem(path, f->stem))
-			return f;
-		if (ends_with(path, f->extension) &&
-		    (!best || strlen(f->extension) > strlen(best->extension)))
-			best = f;
-	}
-	return best;
-}
-
-/* What would be found out after the recording otherwise. */
-static int format__check(const struct cli_opts *o, bool value_given)
+/* Options that mean nothing to the format. */
+static int format__check(const struct cli_opts *o)
 {
 	const struct format_row *f = o->format;
-	const char *without = o->sample_bytes || o->sample_rate < 1  ? "sampling"
-			      : o->older_ns			     ? "--older"
-			      : o->events & ~ALLOCSNOOP_TRACE_MALLOC ? "--event mmap and brk"
-								     : NULL;
+	const char *option = o->top && !f->has_rows	       ? "top"
+			     : o->by && f->whole	       ? "by"
+			     : o->value_given && f->all_values ? "value"
+							       : NULL;
 
-	if (f->all_values && (o->by || value_given))
-		return err__fail(-EINVAL, "--%s: means nothing to --format %s",
-				 o->by ? "by" : "value", f->name);
-	if (o->verb != VERB_RECORD)
-		return 0;
-	if (f->live && !o->live) {
-		err__fail(-EINVAL, "--format %s: needs --live", f->name);
-		err__hint("add -l: it tells what became of blocks");
-		return -EINVAL;
-	}
-	if (f->exact && without)
-		return err__fail(-EINVAL, "--format %s: not together with %s", f->name, without);
-	return 0;
+	return option ? err__fail(-EINVAL, "--%s: means nothing to --format %s", option, f->name)
+		      : 0;
 }
 
-static int format__choose(struct cli_opts *o, bool value_given)
+static int format__choose(struct cli_opts *o)
 {
 	const struct format_row *f = format_rows;
 
@@ -524,14 +482,12 @@ static int format__choose(struct cli_opts *o, bool value_given)
 		if (!f->name)
 			return format__unknown(o->format_name);
 	} else if (o->output) {
-		f = format__of_file(o->output);
+		f = format__of_output(o->output);
 	}
 	o->format = f ? f : format_rows;
 	if (o->format->later)
 		return err__fail(-EINVAL, "--format %s: not yet in this version", o->format->name);
-	if (o->top && !o->format->has_rows)
-		return err__fail(-EINVAL, "--top: means nothing to --format %s", o->format->name);
-	return format__check(o, value_given);
+	return format__check(o);
 }
 
 static int user__check(const struct cli_opts *o)
@@ -628,7 +584,6 @@ static int overhead__check(struct cli_opts *o)
 
 static int record__check(struct cli_opts *o)
 {
-	bool value_given = o->value != VALUE_NOT_GIVEN;
 	int err;
 
 	if (o->words && o->pids.cnt)
@@ -644,7 +599,9 @@ static int record__check(struct cli_opts *o)
 		err = overhead__check(o);
 	if (!err)
 		err = user__check(o);
-	return err ? err : format__choose(o, value_given);
+	if (!err)
+		err = format__choose(o);
+	return err ? err : format__check_recording(o);
 }
 
 /* Options that mean nothing to a command. */
@@ -702,6 +659,7 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 	err = parser__init(&p);
 	if (!err)
 		err = words__read(&p);
+	o->value_given = o->value != VALUE_NOT_GIVEN;
 	if (err || o->help || o->version)
 		return err;
 	if (o->verb == VERB_DOCTOR)

@@ -74,9 +74,10 @@ struct format_row {
 	bool holds_losses; /* else they go to standard error */
 	bool has_rows;	   /* --top means something, and a line can stand between reports */
 	bool later;	   /* known, but not in this version */
-	bool live;	   /* needs --live */
+	bool whole;	   /* all rows are in it as they are: --by means nothing */
+	bool all_values;   /* all values are in it: --value means nothing */
+	bool live;	   /* recordings need --live */
 	bool exact;	   /* and neither sampling nor --older, and blocks of allocators only */
-	bool all_values;   /* has one order and all values: --by and --value mean nothing */
 	const char *stem;  /* of -o files: `massif.out`, `massif.out.12`; NULL: none */
 };
 
@@ -111,6 +112,7 @@ struct cli_opts {
 	const struct format_row *format;
 	const char *output; /* NULL: standard output */
 	int value;
+	bool value_given;
 	int by;
 	u32 top;
 	int verbosity; /* -1 quiet, 0, 1 verbose */
@@ -130,6 +132,12 @@ extern const struct format_row format_rows[];
  */
 int cli_opts__parse(struct cli_opts *o, int argc, char **argv);
 void cli_opts__fini(struct cli_opts *o);
+
+/* format.c */
+/* The longest extension that fits: ".dhat.json" is not ".json". NULL: none. */
+const struct format_row *format__of_output(const char *output);
+/* What can't be told of a recording of this kind, said before it. 0, or -EINVAL in words. */
+int format__check_recording(const struct cli_opts *o);
 
 /* suggest.c: the remedies of usage errors, given to err__hint() */
 void suggest__option(char **argv, int at);		    /* argv[at] is an unknown option */

@@ -135,8 +135,8 @@ const struct format_row format_rows[] = {
 	{ "html", ".html", "a page to explore", .later = true },
 	{ "dhat", ".dhat.json", "for valgrind's dh_view.html", .live = true, .stem = "dhat.out" },
 	{ "heaptrack", ".heaptrack", "for heaptrack_print and heaptrack_gui", .live = true,
-	  .exact = true, .all_values = true },
-	{ "massif", ".massif", "for ms_print", .live = true, .all_values = true,
+	  .exact = true, .whole = true, .all_values = true },
+	{ "massif", ".massif", "for ms_print", .live = true, .whole = true, .all_values = true,
 	  .stem = "massif.out" },
 	{},
 };
