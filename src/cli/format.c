@@ -23,18 +23,25 @@ static bool has_stem(const char *path, const char *stem)
 	return stem && !strncmp(name, stem, len) && (!name[len] || name[len] == '.');
 }
 
+static const struct format_row *format__of_stem(const char *path)
+{
+	for (const struct format_row *f = format_rows; f->name; f++) {
+		if (has_stem(path, f->stem))
+			return f;
+	}
+	return NULL;
+}
+
 const struct format_row *format__of_output(const char *output)
 {
 	const struct format_row *best = NULL;
 
 	for (const struct format_row *f = format_rows; f->name; f++) {
-		if (has_stem(output, f->stem))
-			return f;
 		if (ends_with(output, f->extension) &&
 		    (!best || strlen(f->extension) > strlen(best->extension)))
 			best = f;
 	}
-	return best;
+	return best ? best : format__of_stem(output);
 }
 
 int format__check_recording(const struct cli_opts *o)

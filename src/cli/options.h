@@ -134,7 +134,8 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv);
 void cli_opts__fini(struct cli_opts *o);
 
 /* format.c */
-/* The longest extension that fits: ".dhat.json" is not ".json". NULL: none. */
+/* By the longest extension that fits (".dhat.json" is not ".json"), else by the stem. NULL: none.
+ */
 const struct format_row *format__of_output(const char *output);
 /* What can't be told of a recording of this kind, said before it. 0, or -EINVAL in words. */
 int format__check_recording(const struct cli_opts *o);

@@ -97,6 +97,8 @@ usage "--sample-rate: not together with --sample-bytes" '' --sample-rate 0.5 --s
 usage "--top: means nothing to --format json" '' -t 5 -f json
 usage "--format dhat: needs --live" 'add -l' -f dhat
 usage "--format massif: needs --live" 'add -l' -o massif.out.12
+usage "--format dhat: needs --live" 'add -l' -o /tmp/dhat.out.json.dhat.json
+usage "--top: means nothing to --format json" '' -t 5 -o massif.out.json
 usage "--duration: means nothing to 'list'" '' list -d 5
 usage "list: a FILE or --pid, not both" '' list -p 1 /bin/true
 usage "list: one FILE, not 'b' too" '' list a b
