@@ -219,7 +219,8 @@ static int put_detailed(struct massif *m, u64 time_ns, sample_value_fn value, co
 			  "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.");
 }
 
-/* Those of [from_ns, to_ns), in order of time whatever a file said. */
+/* Those of [from_ns, to_ns), in order of time whatever a file said. The detailed snapshot at to_ns
+ * stands for those of its millisecond: the last profile has a point of its own. */
 static void put_points(struct massif *m, u64 from_ns, u64 to_ns)
 {
 	u64 last_ns = from_ns;
@@ -227,7 +228,7 @@ static void put_points(struct massif *m, u64 from_ns, u64 to_ns)
 	for (size_t i = 0; i < m->p->points.cnt; i++) {
 		const struct allocsnoop_point *pt = &m->p->points.v[i];
 
-		if (pt->time_ns < last_ns || pt->time_ns >= to_ns)
+		if (pt->time_ns < last_ns || pt->time_ns / NS_PER_MS >= to_ns / NS_PER_MS)
 			continue;
 		put_snapshot(m, pt->time_ns, pt->live_bytes, "empty");
 		last_ns = pt->time_ns;
