@@ -50,6 +50,11 @@ agrees "$TMP/times"
 grep -q 'p_a (in ' "$TMP/times.massif.print" || fail "no function of live_times in what ms_print prints"
 is_same "peak that live_times says" "$(top_of_tree "$TMP/times.massif" 1)" \
 	"$(sed -n 's/^peak total [0-9]* //p' "$TMP/times.stdout")"
+# Three snapshots of its own; points of the last millisecond, and of the peak's, are in them.
+points=$(sed -n 's/^points //p' "$TMP/times.stdout")
+snapshots=$(sed -n 's/^Number of snapshots: //p' "$TMP/times.massif.print")
+[ "$snapshots" -ge $((points > 2 ? points + 1 : 3)) ] && [ "$snapshots" -le $((points + 3)) ] ||
+	fail "$snapshots snapshots of $points points"
 grep -q "^Detailed snapshots: \[[0-9]* (peak), [0-9]*\]$" <(sed 's/^ *//' "$TMP/times.massif.print") ||
 	fail "not the detailed snapshots: $(grep Detailed "$TMP/times.massif.print")"
 

@@ -4,7 +4,7 @@
  * say must agree with what readers of another say. A report is also taken every INTERVAL_MS (0:
  * none), so that there is a course.
  *
- *   formats PATH,FORMAT,... INTERVAL_MS COMMAND...     writes PATH.FORMAT
+ *   formats PATH,FORMAT,... INTERVAL_MS COMMAND...     writes PATH.FORMAT, says `points COUNT`
  */
 #include <allocsnoop.h>
 #include <stdio.h>
@@ -83,6 +83,7 @@ int main(int argc, char **argv)
 		if (write_one(profile, path, format))
 			return complain();
 	}
+	printf("points %zu\n", allocsnoop_profile__point_cnt(profile));
 	allocsnoop_profile__free(profile);
 	allocsnoop__free(session);
 	return 0;
