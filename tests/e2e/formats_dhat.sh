@@ -46,29 +46,23 @@ root() { # FILE LINE
 }
 
 agrees() { # NAME
-	local line what
-	while read -r line what; do
-		is_same "$line of $1" "$(root "$1.dhat" "$line")" \
-			"$(json_sum "$TMP/$1.json" "${what}_bytes") $(json_sum "$TMP/$1.json" "${what}_count")"
-	done <<-END
-		Total alloc
-		At.t-gmax peak
-		At.t-end live
-	END
+	is_same "total, peak and end of $1" \
+		"$(root "$1.dhat" Total) $(root "$1.dhat" At.t-gmax) $(root "$1.dhat" At.t-end)" \
+		"$(json_sums "$TMP/$1.json" alloc_bytes alloc_count peak_bytes peak_count live_bytes live_count)"
 }
 
 formats "$TMP/times" dhat 0 "$WORK/live_times"
 formats "$TMP/edges" dhat 0 "$WORK/live_edges" "$WORK/blink"
-formats "$TMP/gcc" dhat 0 gcc -O1 -c -o "$TMP/x.o" -I"$TREE/src" -I"$TREE/include" -D_GNU_SOURCE "$TREE/src/base/map.c"
+formats "$TMP/sqlite3" dhat 0 sqlite3 :memory: "create table t(a); insert into t values(hex(randomblob(100000)))"
 sed 's/</\\u003c/g' tests/golden/hostile.dhat.json >"$TMP/hostile.dhat"
 "$SNOOP" -q -l --sample-rate 0.5 -o "$TMP/dhat.out.12" -- "$WORK/live_times" >/dev/null
-page "$TMP"/{times,edges,gcc,hostile}.dhat "$TMP/dhat.out.12" >"$TMP/view.html"
+page "$TMP"/{times,edges,sqlite3,hostile}.dhat "$TMP/dhat.out.12" >"$TMP/view.html"
 timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$TMP/profile" --virtual-time-budget=60000 \
 	--dump-dom "file://$TMP/view.html" >"$TMP/dom" 2>"$TMP/chromium.err" || fail "chromium: $(tail -3 "$TMP/chromium.err")"
 sed 's/<[^>]*>//g' "$TMP/dom" >"$TMP/told"
 grep -q 'all told' "$TMP/told" || fail "the viewer stopped: $(grep -i error "$TMP/told" | head -3)"
 ! grep 'Error:' "$TMP/told" >&2 || fail "the viewer refuses a file"
-for name in times edges gcc; do
+for name in times edges sqlite3; do
 	agrees "$name"
 done
 is_same "total that live_times says" "$(root times.dhat Total)" \

@@ -23,21 +23,16 @@ sum() { # FILE COST [FUNCTION]
 }
 
 agrees() { # PATH
-	local cost member
-	while read -r cost member; do
-		folded "$1.heaptrack" "$cost"
-		is_same "$cost of ${1##*/}" "$(sum "$1.heaptrack" "$cost")" "$(json_sum "$1.json" "$member")"
-	done <<-END
-		allocations alloc_count
-		temporary temporary_count
-		leaked live_bytes
-		peak peak_bytes
-	END
-	is_same "calls of ${1##*/}" "$(sed -n 's/^calls to allocation functions: \([0-9]*\).*/\1/p' "$1.heaptrack.print")" \
-		"$(json_sum "$1.json" alloc_count)"
-	is_same "temporary ones of ${1##*/}" \
-		"$(sed -n 's/^temporary memory allocations: \([0-9]*\).*/\1/p' "$1.heaptrack.print")" \
-		"$(json_sum "$1.json" temporary_count)"
+	local cost sums calls temporary print=$1.heaptrack.print
+	local costs=(allocations temporary leaked peak)
+	read -ra sums < <(json_sums "$1.json" alloc_count temporary_count live_bytes peak_bytes)
+	for cost in 0 1 2 3; do
+		folded "$1.heaptrack" "${costs[cost]}"
+		is_same "${costs[cost]} of ${1##*/}" "$(sum "$1.heaptrack" "${costs[cost]}")" "${sums[cost]}"
+	done
+	calls=$(sed -n 's/^calls to allocation functions: \([0-9]*\).*/\1/p' "$print")
+	temporary=$(sed -n 's/^temporary memory allocations: \([0-9]*\).*/\1/p' "$print")
+	is_same "calls and temporary ones of ${1##*/}" "$calls $temporary" "${sums[0]} ${sums[1]}"
 }
 
 run() { # NAME COMMAND...

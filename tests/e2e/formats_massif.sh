@@ -20,8 +20,8 @@ top_of_tree() { # FILE N: bytes of the N-th tree
 
 agrees() { # PATH
 	printed "$1.massif"
-	is_same "peak of ${1##*/}" "$(top_of_tree "$1.massif" 1)" "$(json_sum "$1.json" peak_bytes)"
-	is_same "end of ${1##*/}" "$(top_of_tree "$1.massif" 2)" "$(json_sum "$1.json" live_bytes)"
+	is_same "peak and end of ${1##*/}" "$(top_of_tree "$1.massif" 1) $(top_of_tree "$1.massif" 2)" \
+		"$(json_sums "$1.json" peak_bytes live_bytes)"
 	# Each node is the sum of those below it.
 	awk '
 		/^ *n[0-9]+: / {

@@ -22,7 +22,8 @@ formats() {
 	sound "$path.json"
 }
 
-# Of the stacks, whatever format they are read from.
-json_sum() { # FILE MEMBER
-	jq --arg name "$2" '[.stacks[][$name]] | add // 0' "$1"
+# Sums over the stacks, in the order of the members.
+json_sums() { # FILE MEMBER...
+	jq -r '.stacks as $stacks | [$ARGS.positional[] as $name | [$stacks[][$name]] | add // 0] | join(" ")' \
+		"$1" --args "${@:2}"
 }
