@@ -510,8 +510,8 @@ struct allocsnoop_report_opts {
 ALLOCSNOOP_API int allocsnoop__check_regex(const char *regex);
 
 /* Writes a report; the stream isn't closed. -EINVAL unknown format, bad regular expression or value
- * (a difference has alloc_* and live_* only), -ENOTSUP what the format can't hold, or the stream's
- * error. */
+ * (a difference has alloc_* and live_* only), -ENOTSUP (and others) a format that can't hold this
+ * profile: allocsnoop__error() says why; or the stream's error. */
 ALLOCSNOOP_API int allocsnoop_profile__write(const struct allocsnoop_profile *profile,
 					     const struct allocsnoop_report_opts *opts, FILE *out);
 

@@ -468,92 +468,6 @@ static int words__read(struct parser *p)
 
 /* ---- what options mean to each other ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), end_len = strlen(end);
-
-	return len >= end_len && !strcmp(text + len - end_len, end);
-}
-
-static int format__unknown(const char *name)
-{
-	struct choice names[16] = {};
-	size_t cnt = 0;
-
-	for (const struct format_row *f = format_rows; f->name && cnt < ARRAY_SIZE(names) - 1; f++)
-		names[cnt++] = (struct choice){ f->name, 0, f->later };
-	err__fail(-EINVAL, "--format '%s': unknown", name);
-	suggest__choice(names, name);
-	return -EINVAL;
-}
-
-/* A tree is of stacks. */
-static int tree__check(const struct cli_opts *o)
-{
-	if (!o->tree)
-		return 0;
-	if (strcmp(o->format->name, "text"))
-		return err__fail(-EINVAL, "--tree: means nothing to --format %s", o->format->name);
-	if (o->by == ALLOCSNOOP_BY_FILE || o->by == ALLOCSNOOP_BY_SIZE ||
-	    o->by == ALLOCSNOOP_BY_TYPE) {
-		err__fail(-EINVAL, "--tree: not together with --by file, size or type");
-		err__hint("--by function begins with the allocators, --by process with processes");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static const struct format_row *format__default(const struct cli_opts *o)
-{
-	const struct format_row *f = format_rows;
-
-	while (o->verb == VERB_MERGE && strcmp(f->name, "pprof"))
-		f++;
-	return f;
-}
-
-/* Options that mean nothing to the format. */
-static int format__check(const struct cli_opts *o)
-{
-	const struct format_row *f = o->format;
-	const char *option = o->top && !f->has_rows ? "top" : o->by && f->whole ? "by" : NULL;
-
-	if (option)
-		return err__fail(-EINVAL, "--%s: means nothing to --format %s", option, f->name);
-	if (o->value != VALUE_NOT_GIVEN && f->values && !(f->values >> o->value & 1))
-		return err__fail(-EINVAL,
-				 "--value: --format %s is about alloc-bytes, alloc-count, "
-				 "live-bytes or live-count",
-				 f->name);
-	if (o->no_inlines && !o->lines && !o->format->lines)
-		return err__fail(-EINVAL, "--no-inlines: needs --lines with --format %s",
-				 o->format->name);
-	return tree__check(o);
-}
-
-static int format__choose(struct cli_opts *o)
-{
-	const struct format_row *f = format_rows;
-
-	if (o->format_name) {
-		while (f->name && strcmp(f->name, o->format_name))
-			f++;
-		if (!f->name)
-			return format__unknown(o->format_name);
-	} else if (o->output) {
-		while (f->name && !ends_with(o->output, f->extension) &&
-		       !(f->other && ends_with(o->output, f->other)))
-			f++;
-		f = f->name ? f : format__default(o);
-	} else {
-		f = format__default(o);
-	}
-	o->format = f;
-	if (o->format->later)
-		return err__fail(-EINVAL, "--format %s: not yet in this version", o->format->name);
-	return format__check(o);
-}
-
 static int user__check(const struct cli_opts *o)
 {
 	if (!o->user)
@@ -675,7 +589,9 @@ static int record__check(struct cli_opts *o)
 		err = overhead__check(o);
 	if (!err)
 		err = user__check(o);
-	return err ? err : format__choose(o);
+	if (!err)
+		err = format__choose(o);
+	return err ? err : format__check_recording(o);
 }
 
 /* Options that mean nothing to a command. */
@@ -754,6 +670,7 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 	err = parser__init(&p);
 	if (!err)
 		err = words__read(&p);
+	o->value_given = o->value != VALUE_NOT_GIVEN;
 	if (err || o->help || o->version)
 		return err;
 	if (o->verb == VERB_DOCTOR)

@@ -87,6 +87,10 @@ struct format_row {
 	const char *other; /* another extension, or NULL */
 	bool whole;	   /* has rows as they were recorded: --by means nothing */
 	u32 values;	   /* 1 << enum allocsnoop_value that it can be about; 0: any */
+	bool all_values;   /* all values are in it: --value means nothing */
+	bool live;	   /* recordings need --live */
+	bool exact;	   /* and neither sampling nor --older, and blocks of allocators only */
+	const char *stem;  /* of -o files: `massif.out`, `massif.out.12`; NULL: none */
 };
 
 enum help_wanted { HELP_NO, HELP_EVERYDAY, HELP_ALL };
@@ -121,6 +125,7 @@ struct cli_opts {
 	const struct format_row *format;
 	const char *output; /* NULL: standard output */
 	int value;
+	bool value_given;
 	int by;
 	u32 top;
 	int tree;
@@ -146,6 +151,12 @@ extern const struct format_row format_rows[];
  */
 int cli_opts__parse(struct cli_opts *o, int argc, char **argv);
 void cli_opts__fini(struct cli_opts *o);
+
+/* format.c */
+/* Sets o->format, by its name or the output's. 0, or -EINVAL in words. */
+int format__choose(struct cli_opts *o);
+/* What can't be told of a recording of this kind, said before it. 0, or -EINVAL in words. */
+int format__check_recording(const struct cli_opts *o);
 
 /* suggest.c: the remedies of usage errors, given to err__hint() */
 void suggest__option(char **argv, int at);		    /* argv[at] is an unknown option */

@@ -84,7 +84,7 @@ const struct opt_row opt_rows[] = {
 	  INTO(interval_ns) },
 
 	{ .help = "The report" },
-	{ 'f', "format", "FMT", "text (default), folded, json, pprof; guessed from -o", OPT_TEXT,
+	{ 'f', "format", "FMT", "text (default), folded, json, pprof, ...; guessed from -o", OPT_TEXT,
 	  INTO(format_name), .verbs = VERB_REPORTS | VERB_DOCTOR },
 	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output),
 	  .verbs = VERB_REPORTS },
@@ -140,6 +140,12 @@ const struct format_row format_rows[] = {
 	  .values = 1u << ALLOCSNOOP_ALLOC_BYTES | 1u << ALLOCSNOOP_ALLOC_COUNT |
 		    1u << ALLOCSNOOP_LIVE_BYTES | 1u << ALLOCSNOOP_LIVE_COUNT },
 	{ "html", ".html", "a page to explore", .lines = true, .whole = true, .later = true },
+	{ "dhat", ".dhat.json", "for valgrind's dh_view.html", .live = true, .lines = true,
+	  .stem = "dhat.out" },
+	{ "heaptrack", ".heaptrack", "for heaptrack_print and heaptrack_gui", .live = true,
+	  .exact = true, .whole = true, .all_values = true, .lines = true },
+	{ "massif", ".massif", "for ms_print", .live = true, .whole = true, .all_values = true,
+	  .lines = true, .stem = "massif.out" },
 	{},
 };
 /* clang-format on */

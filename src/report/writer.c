@@ -12,6 +12,9 @@ const struct writer *const writers[] = {
 	&writer_folded,
 	&writer_json,
 	&writer_pprof,
+	&writer_dhat,
+	&writer_heaptrack,
+	&writer_massif,
 	NULL,
 };
 /* clang-format on */
@@ -37,4 +40,32 @@ int writer__done(FILE *out)
 	/* An error of an earlier write may have lost its number. */
 	err = errno ? -errno : -EIO;
 	return err__fail(err, "cannot write the report: %s", strerror(-err));
+}
+
+int writer__needs_live(const struct allocsnoop_profile *p, const char *format)
+{
+	if (p->info.diff) {
+		err__fail(-ENOTSUP, "format %s: has no place for differences", format);
+		err__hint("write each of the two profiles, or the difference as text or json");
+		return -ENOTSUP;
+	}
+	if (p->info.mode && !strcmp(p->info.mode, "live"))
+		return 0;
+	err__fail(-ENOTSUP, "format %s: tells what became of blocks, and frees were not followed",
+		  format);
+	err__hint("record with --live");
+	return -ENOTSUP;
+}
+
+const struct allocsnoop_process *writer__highest(const struct allocsnoop_profile *p)
+{
+	const struct allocsnoop_process *most = NULL;
+
+	for (size_t i = 0; i < p->processes.cnt; i++) {
+		const struct allocsnoop_process *proc = &p->processes.v[i];
+
+		if (proc->peak_bytes && (!most || proc->peak_bytes > most->peak_bytes))
+			most = proc;
+	}
+	return most;
 }

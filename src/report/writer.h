@@ -22,11 +22,21 @@ extern const struct writer writer_text;
 extern const struct writer writer_folded;
 extern const struct writer writer_json;
 extern const struct writer writer_pprof; /* src/pprof/write.c */
+extern const struct writer writer_dhat;
+extern const struct writer writer_heaptrack;
+extern const struct writer writer_massif;
 
 extern const struct writer *const writers[];	     /* NULL-terminated */
 const struct writer *writer__find(const char *name); /* NULL: unknown */
 
 /* For writers: flushes and words what went wrong with the stream. 0 or -errno. */
 int writer__done(FILE *out);
+
+/* For writers of what became of blocks in one recording: 0, or -ENOTSUP with words and a hint for
+ * differences, and where frees weren't followed. */
+int writer__needs_live(const struct allocsnoop_profile *p, const char *format);
+
+/* The process with the highest peak; NULL: none is known. */
+const struct allocsnoop_process *writer__highest(const struct allocsnoop_profile *p);
 
 #endif

@@ -95,6 +95,10 @@ usage "--live: --event malloc, or mmap and brk" '' -l -e malloc,brk
 usage "--event 'page': unknown" 'one of: malloc' -e mmap,page
 usage "--sample-rate: not together with --sample-bytes" '' --sample-rate 0.5 --sample-bytes 1K
 usage "--top: means nothing to --format json" '' -t 5 -f json
+usage "--format dhat: needs --live" 'add -l' -f dhat
+usage "--format massif: needs --live" 'add -l' -o massif.out.12
+usage "--format dhat: needs --live" 'add -l' -o /tmp/dhat.out.json.dhat.json
+usage "--top: means nothing to --format json" '' -t 5 -o massif.out.json
 usage "--duration: means nothing to 'list'" '' list -d 5
 usage "--top: means nothing to --format pprof" '' -t 5 -o x.pprof
 usage "--by: means nothing to --format pprof" '' --by function -f pprof

@@ -608,10 +608,21 @@ static void test_locale(void)
 	CHECK_EQ(system(command), 0);
 }
 
+static bool needs_live(const char *format)
+{
+	static const char *const formats[] = { "dhat", "heaptrack", "massif" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (!strcmp(formats[i], format))
+			return true;
+	}
+	return false;
+}
+
 static void check_full(const char *format, size_t buf_size)
 {
 	const struct allocsnoop_report_opts opts = { .sz = sizeof(opts) };
-	struct allocsnoop_profile *p = hostile_profile();
+	struct allocsnoop_profile *p = needs_live(format) ? live_profile() : hostile_profile();
 	FILE *out = fopen("/dev/full", "w");
 
 	setvbuf(out, NULL, buf_size ? _IOFBF : _IONBF, buf_size);
