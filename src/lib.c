@@ -252,10 +252,9 @@ int allocsnoop_profile__write(const struct allocsnoop_profile *p,
 
 	if (err)
 		return err;
-	w = writer__find(opts.format ? opts.format : "text");
-	if (!w)
-		return err__fail(-EINVAL, "format '%s': unknown", opts.format);
-	err = report__view(p, w, &opts, &view);
+	err = writer__check(opts.format ? opts.format : "text", &w);
+	if (!err)
+		err = report__view(p, w, &opts, &view);
 	if (err)
 		return err;
 	errno = 0;
@@ -264,6 +263,13 @@ int allocsnoop_profile__write(const struct allocsnoop_profile *p,
 		err = errno ? -errno : -EIO;
 	profile__free(view);
 	return err ? err__fail(err, "cannot write the report: %s", strerror(-err)) : 0;
+}
+
+int allocsnoop__check_format(const char *name)
+{
+	const struct writer *w;
+
+	return writer__check(name, &w);
 }
 
 const char *allocsnoop__format_name(size_t i)

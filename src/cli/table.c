@@ -88,7 +88,7 @@ const struct opt_row opt_rows[] = {
 	  INTO(interval_ns) },
 
 	{ .help = "The report" },
-	{ 'f', "format", "FMT", "text (default), folded, json; guessed from -o", OPT_TEXT,
+	{ 'f', "format", "FMT", "text (default), folded, json, html; guessed from -o", OPT_TEXT,
 	  INTO(format_name), .verbs = VERB_RECORD | VERB_DOCTOR },
 	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output) },
 	{ 0, "value", "VAL", "what is counted (live-bytes with --live)", OPT_CHOICE, INTO(value),
@@ -132,7 +132,7 @@ const struct format_row format_rows[] = {
 	{ "folded", ".folded", "one stack a line, for flame graphs", .holds_losses = false },
 	{ "json", ".json", "everything, for programs", .holds_losses = true },
 	{ "pprof", ".pb.gz", "for pprof", .binary = true, .later = true },
-	{ "html", ".html", "a page to explore", .later = true },
+	{ "html", ".html", "a page to explore", .binary = true, .holds_losses = true },
 	{},
 };
 /* clang-format on */

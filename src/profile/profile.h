@@ -91,4 +91,8 @@ int profile__rank_processes(const struct allocsnoop_profile *p,
 int profile__rank_allocators(const struct allocsnoop_profile *p, bool by_count,
 			     const struct allocsnoop_process ***processes, size_t *cnt);
 
+/* The frame to blame: the first above the allocator's that isn't a wrapper of it (operator new and
+ * the like). NULL: there is only the allocator's, or none. */
+const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s);
+
 #endif

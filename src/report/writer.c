@@ -11,6 +11,7 @@ const struct writer *const writers[] = {
 	&writer_text,
 	&writer_folded,
 	&writer_json,
+	&writer_html,
 	NULL,
 };
 /* clang-format on */
@@ -22,6 +23,14 @@ const struct writer *writer__find(const char *name)
 			return writers[i];
 	}
 	return NULL;
+}
+
+int writer__check(const char *name, const struct writer **w)
+{
+	*w = writer__find(name);
+	if (!*w)
+		return err__fail(-EINVAL, "format '%s': unknown", name);
+	return (*w)->ready ? (*w)->ready() : 0;
 }
 
 int writer__done(FILE *out)

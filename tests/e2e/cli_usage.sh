@@ -111,10 +111,10 @@ usage "--format folded: 'doctor' has no such format" 'text or json' doctor -f fo
 # Known, but not there yet: none of them may silently do nothing.
 for option in '--focus x' '--ignore x' '--hide x' \
 	--lines --no-inlines \
-	'--by thread' '--by type' '-f pprof' '-f html' '-o x.html' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' top; do
+	'--by thread' '--by type' '-f pprof' '-o x.pb.gz' 'report x' 'diff a b' 'merge a b' top; do
 	# Words of one option, split on purpose.
 	usage 'not yet in this version' '' $option -d 1s
 done
-for file in x.html x.pb.gz; do
+for file in x.pb.gz; do
 	[ ! -e "$file" ] || fail "a refused report was created: $file"
 done
