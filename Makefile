@@ -63,7 +63,7 @@ WORK_BIN := $(WORK_SRC:%.c=$(BUILD)/%) $(WORK_CXX:%.cc=$(BUILD)/%)
 SKEL     := $(BUILD)/gen/allocsnoop.skel.h
 COMPLETIONS := $(addprefix $(BUILD)/allocsnoop.,bash zsh fish)
 
-.PHONY: all check check-vm demo bench fuzz deps deps-check deps-bench install uninstall lint format clean help tests need-root
+.PHONY: all check check-vm demo bench fuzz deps deps-html deps-check deps-bench install uninstall lint format clean help tests need-root
 
 all: $(BUILD)/allocsnoop $(BUILD)/liballocsnoop.a $(BUILD)/liballocsnoop.so $(BUILD)/allocsnoop.pc $(BUILD)/allocsnoop.1 $(COMPLETIONS)
 
@@ -93,6 +93,42 @@ $(BUILD)/san/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -O1 $(SAN) -c $< -o $@
+# ---- the page of -f html ----
+# npm's packages stay below $(BUILD); once they are there, the network isn't needed again. Without npm, or with
+# NO_HTML=1, the page is empty and -f html says so; `make html` tries again.
+NPM       := $(if $(NO_HTML),,$(shell command -v npm))
+HTML_SRC  := $(wildcard src/report/html/*)
+HTML_DIR  := $(BUILD)/html
+HTML_PAGE := $(BUILD)/gen/html_page.inc
+NPM_CI    := npm ci --ignore-scripts --no-audit --no-fund --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000
+npm_ci     = cp $(1)/package.json $(1)/package-lock.json $(2)/ && (cd $(2) && $(NPM_CI) >npm.log 2>&1)
+
+.PHONY: html FORCE
+html:
+	@rm -f $(HTML_DIR)/with
+	@$(MAKE) --no-print-directory all
+
+$(HTML_DIR)/with: FORCE
+	@mkdir -p $(@D)
+	@echo '$(NPM)' | cmp -s - $@ || echo '$(NPM)' > $@
+
+# C takes the bytes as numbers.
+$(HTML_PAGE): $(HTML_SRC) $(HTML_DIR)/with
+	@mkdir -p $(@D)
+	$(call say,HTML,$@)
+	$(Q)rm -f $(HTML_DIR)/page.html
+	$(Q)[ -z "$(NPM)" ] || { cmp -s src/report/html/package-lock.json $(HTML_DIR)/package-lock.json && [ -e $(HTML_DIR)/installed ]; } || \
+		{ rm -f $(HTML_DIR)/installed; $(call npm_ci,src/report/html,$(HTML_DIR)) && touch $(HTML_DIR)/installed; } || \
+		echo "note: npm ci failed ($(HTML_DIR)/npm.log): this build has no -f html; 'make html' tries again"
+	$(Q)if [ -z "$(NPM)" ]; then \
+		echo "note: no npm$(if $(NO_HTML), wanted (NO_HTML)): this build has no -f html"; \
+	elif [ -e $(HTML_DIR)/installed ]; then \
+		node src/report/html/build.js $(HTML_DIR)/node_modules $(HTML_DIR)/page.html || \
+			echo "note: node can't make the page: this build has no -f html"; \
+	fi
+	$(Q)if [ -e $(HTML_DIR)/page.html ]; then od -An -v -tu1 $(HTML_DIR)/page.html | sed 's/ *\([0-9][0-9]*\)/\1,/g'; fi > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/obj/src/report/html.o $(BUILD)/san/src/report/html.o: $(HTML_PAGE)
 
 # ---- library and tool ----
 $(LIB_OBJ) $(SAN_OBJ): | $(SKEL) $(PROTO)
@@ -203,7 +239,20 @@ $(BUILD)/tests/tools/profiles: tests/tools/profiles.c $(LIB_OBJ)
 	$(call say,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LIB_OBJ) $(LDFLAGS) $(LIBIBERTY) $(LIBS)
 
-tests: $(UNIT_BIN) $(WORK_BIN) $(BUILD)/tests/tools/profiles
+# What opens pages in a browser; a test without it is skipped. `make html-tests` tries again.
+HTML_TESTS := $(BUILD)/tests/html
+$(HTML_TESTS)/tried: tests/html/package.json tests/html/package-lock.json
+	@mkdir -p $(@D)
+	$(call say,NPM,$(@D))
+	$(Q)rm -rf $(@D)/node_modules && touch $@
+	$(Q)[ -z "$(NPM)" ] || { $(call npm_ci,tests/html,$(@D)); } || echo "note: npm ci failed ($(@D)/npm.log): pages aren't tested"
+
+.PHONY: html-tests
+html-tests:
+	@rm -f $(HTML_TESTS)/tried
+	@$(MAKE) --no-print-directory $(HTML_TESTS)/tried
+
+tests: $(UNIT_BIN) $(WORK_BIN) $(BUILD)/tests/tools/profiles $(HTML_TESTS)/tried
 
 check: need-root deps-check
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
@@ -228,15 +277,18 @@ demo: need-root deps
 # ---- packages ----
 DEPS := gcc g++ make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev libcapstone-dev \
 	libjansson-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev libc6-dev binutils sqlite3
-DEPS_CHECK := $(DEPS) bpftrace jq git perl python3 python3.11 valgrind gdb strace musl-tools libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 \
+# Debian's npm is 360 packages; one from elsewhere is as good, and can't stand beside it.
+DEPS_HTML := $(DEPS) $(if $(shell command -v npm),,nodejs npm)
+DEPS_CHECK := $(DEPS_HTML) bpftrace jq git perl python3 python3.11 valgrind gdb strace musl-tools libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 \
 	libgc1 go-md2man qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd clang-format cppcheck \
 	mandoc zsh fish golang-go protobuf-compiler heaptrack chromium
 DEPS_BENCH := $(DEPS_CHECK) linux-perf
 
 deps: PKGS = $(DEPS)
+deps-html: PKGS = $(DEPS_HTML)
 deps-check: PKGS = $(DEPS_CHECK)
 deps-bench: PKGS = $(DEPS_BENCH)
-deps deps-check deps-bench: need-root
+deps deps-html deps-check deps-bench: need-root
 	@missing=$$(for p in $(PKGS); do dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || echo $$p; done); \
 	[ -z "$$missing" ] || { echo "  APT    " $$missing; export DEBIAN_FRONTEND=noninteractive; \
 	apt-get update -qq >/dev/null && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
@@ -267,10 +319,11 @@ help:
 		'make bench    what tracing costs, beside other tools, in one run (root)' \
 		'make fuzz     ten minutes of hostile unwind sections, then Go tables and profiles' \
 		'make check-vm the main job under a 6.1 kernel in an emulated machine (root)' \
-		'make deps     only install what building needs (root)' \
+		'make deps     only install what building needs (root);  make deps-html  and npm, which -f html needs' \
+		'make html     build, with another try at what -f html needs (npm)' \
 		'make lint     format, include rules, static checks;  make format  applies the format' \
 		'make clean    remove $(BUILD)' \
-		'Variables: SANITIZE=1 (with make clean), V=1 (show commands), CFLAGS=, BUILD='
+		'Variables: SANITIZE=1 (with make clean), V=1 (show commands), CFLAGS=, BUILD=, NO_HTML=1 (no -f html)'
 
 -include $(LIB_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(WORK_BIN:%=%.d)
 endif

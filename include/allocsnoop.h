@@ -519,6 +519,10 @@ ALLOCSNOOP_API int allocsnoop_profile__write(const struct allocsnoop_profile *pr
 ALLOCSNOOP_API const char *allocsnoop__format_name(size_t i);
 ALLOCSNOOP_API const char *allocsnoop__format_help(size_t i);
 
+/* Can reports be written in this format? 0, -EINVAL unknown, or -ENOTSUP with the reason and the
+ * remedy: something that it needs was not there when this library was built. */
+ALLOCSNOOP_API int allocsnoop__check_format(const char *name);
+
 /* ---- discovery ---- */
 
 struct allocsnoop_list_opts {

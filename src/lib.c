@@ -331,10 +331,9 @@ int allocsnoop_profile__write(const struct allocsnoop_profile *p,
 
 	if (err)
 		return err;
-	w = writer__find(opts.format ? opts.format : "text");
-	if (!w)
-		return err__fail(-EINVAL, "format '%s': unknown", opts.format);
-	err = tree__check(w, &opts);
+	err = writer__check(opts.format ? opts.format : "text", &w);
+	if (!err)
+		err = tree__check(w, &opts);
 	if (!err)
 		err = report__check(p, &opts);
 	if (!err)
@@ -343,6 +342,13 @@ int allocsnoop_profile__write(const struct allocsnoop_profile *p,
 		err = report__write(&view, w, &opts, out);
 	report_view__free(&view);
 	return err;
+}
+
+int allocsnoop__check_format(const char *name)
+{
+	const struct writer *w;
+
+	return writer__check(name, &w);
 }
 
 const char *allocsnoop__format_name(size_t i)

@@ -79,7 +79,7 @@ struct format_row {
 	const char *name;      /* NULL ends the list; as the library calls it */
 	const char *extension; /* of -o files, with the dot */
 	const char *help;
-	bool binary;	   /* not for terminals */
+	bool binary;	   /* not for terminals: nothing that people read there */
 	bool holds_losses; /* else they go to standard error */
 	bool has_rows;	   /* --top means something, and a line can stand between reports */
 	bool lines;	   /* with source lines and inlined functions without --lines */

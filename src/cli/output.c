@@ -280,11 +280,26 @@ static int output__open_file(struct output *out)
 	return 0;
 }
 
+/* Before the recording, not after it. */
+static int format__check(const struct cli_opts *o)
+{
+	int err = allocsnoop__check_format(o->format->name);
+
+	if (!err)
+		return 0;
+	err__fail(err, "--format %s: %s", o->format->name, allocsnoop__error());
+	err__hint("%s", allocsnoop__hint());
+	return err;
+}
+
 int output__open(struct output *out, const struct cli_opts *o)
 {
 	int err = 0;
 
 	*out = (struct output){ .o = o, .fd = STDOUT_FILENO, .name = "standard output" };
+	err = format__check(o);
+	if (err)
+		return err;
 	out->buffer = malloc(BUFFER_SIZE); /* without it the stream has a small one */
 	if (o->output && strcmp(o->output, "-"))
 		err = output__open_file(out);

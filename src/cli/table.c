@@ -139,7 +139,8 @@ const struct format_row format_rows[] = {
 	  .holds_losses = true, .other = ".pprof", .whole = true, .lines = true,
 	  .values = 1u << ALLOCSNOOP_ALLOC_BYTES | 1u << ALLOCSNOOP_ALLOC_COUNT |
 		    1u << ALLOCSNOOP_LIVE_BYTES | 1u << ALLOCSNOOP_LIVE_COUNT },
-	{ "html", ".html", "a page to explore", .lines = true, .whole = true, .later = true },
+	{ "html", ".html", "a page to explore", .binary = true, .holds_losses = true,
+	  .lines = true },
 	{ "dhat", ".dhat.json", "for valgrind's dh_view.html", .live = true, .lines = true,
 	  .stem = "dhat.out" },
 	{ "heaptrack", ".heaptrack", "for heaptrack_print and heaptrack_gui", .live = true,

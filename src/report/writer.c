@@ -15,6 +15,7 @@ const struct writer *const writers[] = {
 	&writer_dhat,
 	&writer_heaptrack,
 	&writer_massif,
+	&writer_html,
 	NULL,
 };
 /* clang-format on */
@@ -26,6 +27,14 @@ const struct writer *writer__find(const char *name)
 			return writers[i];
 	}
 	return NULL;
+}
+
+int writer__check(const char *name, const struct writer **w)
+{
+	*w = writer__find(name);
+	if (!*w)
+		return err__fail(-EINVAL, "format '%s': unknown", name);
+	return (*w)->ready ? (*w)->ready() : 0;
 }
 
 int writer__done(FILE *out)

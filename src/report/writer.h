@@ -13,6 +13,7 @@ struct writer {
 	const char *help;
 	const char *extension; /* of -o files, without the dot: "folded", "json", "txt" */
 	bool whole;	       /* gets every row as it was recorded, neither grouped nor sorted */
+	int (*ready)(void);    /* NULL: always. 0 or -errno, worded: this build can't */
 	/* 0 or -errno (the caller checks ferror too). Doesn't filter, sort or symbolize. */
 	int (*write)(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		     FILE *out);
@@ -25,9 +26,11 @@ extern const struct writer writer_pprof; /* src/pprof/write.c */
 extern const struct writer writer_dhat;
 extern const struct writer writer_heaptrack;
 extern const struct writer writer_massif;
+extern const struct writer writer_html;
 
-extern const struct writer *const writers[];	     /* NULL-terminated */
-const struct writer *writer__find(const char *name); /* NULL: unknown */
+extern const struct writer *const writers[];		      /* NULL-terminated */
+const struct writer *writer__find(const char *name);	      /* NULL: unknown */
+int writer__check(const char *name, const struct writer **w); /* 0 or -errno, worded */
 
 /* For writers: flushes and words what went wrong with the stream. 0 or -errno. */
 int writer__done(FILE *out);

@@ -137,8 +137,7 @@ usage "'-': standard input can be read only once" '' report - a -
 usage "--format 'xml': unknown" 'pprof' report -f xml a
 
 # Known, but not there yet: none of them may silently do nothing.
-for option in '--by thread' '-f html' '-o x.html' top; do
+for option in '--by thread' top; do
 	# Words of one option, split on purpose.
 	usage 'not yet in this version' '' $option -d 1s
 done
-[ ! -e x.html ] || fail "a refused report was created: x.html"
