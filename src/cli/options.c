@@ -466,6 +466,19 @@ static int format__unknown(const char *name)
 	return -EINVAL;
 }
 
+/* The longest extension that fits: ".speedscope.json" is not ".json". The end of the list: none. */
+static const struct format_row *format__of_output(const char *output)
+{
+	const struct format_row *best = NULL, *f;
+
+	for (f = format_rows; f->name; f++) {
+		if (ends_with(output, f->extension) &&
+		    (!best || strlen(f->extension) > strlen(best->extension)))
+			best = f;
+	}
+	return best ? best : f;
+}
+
 static int format__choose(struct cli_opts *o)
 {
 	const struct format_row *f = format_rows;
@@ -476,8 +489,7 @@ static int format__choose(struct cli_opts *o)
 		if (!f->name)
 			return format__unknown(o->format_name);
 	} else if (o->output) {
-		while (f->name && !ends_with(o->output, f->extension))
-			f++;
+		f = format__of_output(o->output);
 	}
 	o->format = f->name ? f : format_rows;
 	if (o->format->later)

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "report/row.h"
 #include "report/writer.h"
 
 struct line {
@@ -28,6 +29,7 @@ struct folded {
 	struct map by_hash; /* hash of a line's names -> line + 1 that came last with it */
 	struct map frames;  /* frame -> clean name */
 	struct str buf;
+	struct str label; /* a made-up name */
 };
 
 /*
@@ -81,58 +83,36 @@ static int push_frame(struct folded *f, const struct allocsnoop_frame *frame, bo
 	return push_name(f, clean);
 }
 
-static int push_comm(struct folded *f, const struct allocsnoop_sample *s)
+/* Takes the label, unless there is none. */
+static int push_label(struct folded *f, bool leaf)
 {
-	struct str name = { 0 };
-	int err;
+	int err = f->label.oom ? -ENOMEM : 0;
 
-	str__add(&name, !*s->comm && s->pid_cnt > 1 ? "[several]" : s->comm);
-	if (f->opts->by == ALLOCSNOOP_BY_PROCESS && s->pid)
-		str__addf(&name, "-%u", s->pid);
-	err = name.oom ? -ENOMEM : push_name(f, clean_name(f, name.s, false));
-	str__free(&name);
+	if (!err && f->label.len)
+		err = push_name(f, clean_name(f, f->label.s, leaf));
+	str__clear(&f->label);
 	return err;
 }
 
-static int push_end(struct folded *f, const struct allocsnoop_sample *s)
+static int push_process(struct folded *f, const struct allocsnoop_sample *s)
 {
-	struct str name = { 0 };
-	int err;
-
-	if (!s->truncated && s->end == ALLOCSNOOP_COMPLETE)
-		return 0;
-	str__addf(&name, "[%s]", allocsnoop__end_name(s->end));
-	err = name.oom ? -ENOMEM : push_name(f, clean_name(f, name.s, false));
-	str__free(&name);
-	return err;
-}
-
-/* A row without frames: a size class, or the allocator alone when its stack was lost. */
-static int push_frameless(struct folded *f, const struct allocsnoop_sample *s)
-{
-	struct str name = { 0 };
-	int err = 0;
-
-	if (f->opts->by == ALLOCSNOOP_BY_SIZE)
-		str__addf(&name, "[%" PRIu64 "-%" PRIu64 " bytes]", s->size_low, s->size_high);
-	else
-		str__add(&name, s->allocator);
-	if (name.oom)
-		err = -ENOMEM;
-	else if (name.len)
-		err = push_name(f, clean_name(f, name.s, true));
-	str__free(&name);
-	return err;
+	row__process(&f->label, s, f->opts->by);
+	if (!f->label.len && !f->label.oom)
+		return push_name(f, clean_name(f, "", false));
+	return push_label(f, false);
 }
 
 static int push_names(struct folded *f, const struct allocsnoop_sample *s)
 {
-	int err = push_comm(f, s);
+	int err = push_process(f, s);
 
+	row__end(&f->label, s);
 	if (!err)
-		err = push_end(f, s);
-	if (!err && !s->frame_cnt)
-		err = push_frameless(f, s);
+		err = push_label(f, false);
+	if (!err && !s->frame_cnt) {
+		row__frameless(&f->label, s, f->opts->by);
+		err = push_label(f, true);
+	}
 	for (size_t i = s->frame_cnt; !err && i > 0; i--)
 		err = push_frame(f, s->frames[i - 1], i == 1);
 	return err;
@@ -216,6 +196,7 @@ static int folded_write(const struct allocsnoop_profile *p,
 	map__free(&f.by_hash);
 	map__free(&f.frames);
 	str__free(&f.buf);
+	str__free(&f.label);
 	arena__free(&f.arena);
 	return err;
 }

@@ -8,6 +8,9 @@
 
 #include "profile/profile.h"
 
+typedef int (*writer_fn)(const struct allocsnoop_profile *p,
+			 const struct allocsnoop_report_opts *opts, FILE *out);
+
 struct writer {
 	const char *name;
 	const char *help;
@@ -21,11 +24,20 @@ struct writer {
 extern const struct writer writer_text;
 extern const struct writer writer_folded;
 extern const struct writer writer_json;
+extern const struct writer writer_speedscope;
+extern const struct writer writer_svg;
+extern const struct writer writer_csv;
+extern const struct writer writer_jeprof;
 
 extern const struct writer *const writers[];	     /* NULL-terminated */
 const struct writer *writer__find(const char *name); /* NULL: unknown */
 
 /* For writers: flushes and words what went wrong with the stream. 0 or -errno. */
 int writer__done(FILE *out);
+
+/* For writers that print real numbers: a program that embeds the library may have set a locale
+ * with a decimal comma. What write() returns, or -errno. */
+int writer__in_c_locale(writer_fn write, const struct allocsnoop_profile *p,
+			const struct allocsnoop_report_opts *opts, FILE *out);
 
 #endif
