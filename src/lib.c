@@ -228,12 +228,21 @@ void allocsnoop_profile__free(struct allocsnoop_profile *p)
 	profile__free(p);
 }
 
+/* Does the writer do itself what grouping would? */
+static bool report__takes_whole(const struct writer *w, enum allocsnoop_by by)
+{
+	bool stacks = by == ALLOCSNOOP_BY_STACK || by == ALLOCSNOOP_BY_PROCESS ||
+		      by == ALLOCSNOOP_BY_THREAD;
+
+	return w->whole || (w->merges && stacks);
+}
+
 /* The rows that the writer gets; NULL: the profile's own. */
 static int report__view(const struct allocsnoop_profile *p, const struct writer *w,
 			const struct allocsnoop_report_opts *opts, struct allocsnoop_profile **view)
 {
 	*view = NULL;
-	if (w->whole)
+	if (report__takes_whole(w, opts->by))
 		return 0;
 	*view = profile__group(p, opts->by);
 	if (!*view)

@@ -2,34 +2,27 @@
 /*
  * Folded stacks, the input of flame graphs: `comm;root;...;leaf VALUE`. The format has no escapes,
  * so names are cleaned; rows that differ only in what the format can't say become one line. The one
- * idea: clean names are interned, so a line is a list of pointers and equal lines have equal lists.
+ * idea: clean names have numbers, so a line is a list of numbers and equal lines have equal lists.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "report/row.h"
+#include "report/paths.h"
 #include "report/writer.h"
 
-struct line {
-	size_t first; /* of its names in folded.names */
-	size_t cnt;
-	u64 value;
-	size_t next; /* line + 1 with the same hash, 0 for none */
+struct name {
+	const char *text; /* interned */
+	size_t len;
 };
 
 struct folded {
-	const struct allocsnoop_report_opts *opts;
+	struct paths paths;
 	struct arena arena;
-	VEC(const char *) names; /* of all lines, root first */
-	VEC(struct line) lines;
-	struct map by_hash; /* hash of a line's names -> line + 1 that came last with it */
-	struct map frames;  /* frame -> clean name */
+	VEC(struct name) names;
+	struct map by_text; /* interned text -> name */
 	struct str buf;
-	struct str label; /* a made-up name */
 };
 
 /*
@@ -63,147 +56,105 @@ static const char *clean_name(struct folded *f, const char *name, bool leaf)
 	return arena__intern(&f->arena, s->s);
 }
 
-static int push_name(struct folded *f, const char *clean)
+static int name__of(void *arg, const struct allocsnoop_frame *frame, bool leaf, u32 *name)
 {
-	return clean ? vec__push(&f->names, clean) : -ENOMEM;
-}
-
-static int push_frame(struct folded *f, const struct allocsnoop_frame *frame, bool leaf)
-{
-	const char *clean;
-	u64 old;
-
-	if (leaf)
-		return push_name(f, clean_name(f, frame->function, true));
-	if (map__get(&f->frames, (uintptr_t)frame, &old))
-		return push_name(f, (const char *)(uintptr_t)old);
-	clean = clean_name(f, frame->function, false);
-	if (!clean || map__put(&f->frames, (uintptr_t)frame, (uintptr_t)clean))
-		return -ENOMEM;
-	return push_name(f, clean);
-}
-
-/* Takes the label, unless there is none. */
-static int push_label(struct folded *f, bool leaf)
-{
-	int err = f->label.oom ? -ENOMEM : 0;
-
-	if (!err && f->label.len)
-		err = push_name(f, clean_name(f, f->label.s, leaf));
-	str__clear(&f->label);
-	return err;
-}
-
-static int push_process(struct folded *f, const struct allocsnoop_sample *s)
-{
-	row__process(&f->label, s, f->opts->by);
-	if (!f->label.len && !f->label.oom)
-		return push_name(f, clean_name(f, "", false));
-	return push_label(f, false);
-}
-
-static int push_names(struct folded *f, const struct allocsnoop_sample *s)
-{
-	int err = push_process(f, s);
-
-	row__end(&f->label, s);
-	if (!err)
-		err = push_label(f, false);
-	if (!err && !s->frame_cnt) {
-		row__frameless(&f->label, s, f->opts->by);
-		err = push_label(f, true);
-	}
-	for (size_t i = s->frame_cnt; !err && i > 0; i--)
-		err = push_frame(f, s->frames[i - 1], i == 1);
-	return err;
-}
-
-static u64 line__hash(const struct folded *f, const struct line *l)
-{
-	u64 h = l->cnt;
-
-	for (size_t i = 0; i < l->cnt; i++)
-		h = (h ^ (uintptr_t)f->names.v[l->first + i]) * 0x9e3779b97f4a7c15ULL;
-	return map__mix(h, l->cnt);
-}
-
-static bool line__equal(const struct folded *f, const struct line *a, const struct line *b)
-{
-	return a->cnt == b->cnt &&
-	       !memcmp(&f->names.v[a->first], &f->names.v[b->first], a->cnt * sizeof(*f->names.v));
-}
-
-static int add_row(struct folded *f, const struct allocsnoop_sample *s)
-{
-	struct line line = { .first = f->names.cnt, .value = sample__value(s, f->opts->value) };
-	u64 hash, last = 0;
+	struct folded *f = arg;
+	const char *text = clean_name(f, frame->function, leaf);
+	u64 known;
 	int err;
 
-	if (!line.value)
-		return 0;
-	err = push_names(f, s);
-	if (err)
-		return err;
-	line.cnt = f->names.cnt - line.first;
-	hash = line__hash(f, &line);
-	if (map__get(&f->by_hash, hash, &last))
-		line.next = last;
-	for (size_t i = last; i; i = f->lines.v[i - 1].next) {
-		struct line *old = &f->lines.v[i - 1];
-
-		if (!line__equal(f, old, &line))
-			continue;
-		old->value = sum__add(old->value, line.value);
-		f->names.cnt = line.first;
+	if (!text)
+		return -ENOMEM;
+	if (map__get(&f->by_text, (uintptr_t)text, &known)) {
+		*name = known;
 		return 0;
 	}
-	err = vec__push(&f->lines, line);
-	return err ? err : map__put(&f->by_hash, hash, f->lines.cnt);
+	*name = f->names.cnt;
+	err = vec__push(&f->names, ((struct name){ text, strlen(text) }));
+	return err ? err : map__put(&f->by_text, (uintptr_t)text, *name);
+}
+
+/* The greatest first, then by names: two runs print the same. */
+static int cmp_lines(const void *x, const void *y, void *arg)
+{
+	size_t a = *(const u32 *)x, b = *(const u32 *)y;
+	const struct folded *f = arg;
+	const struct paths *p = &f->paths;
+	const u32 *a_items = &p->items.v[p->paths.v[a].first];
+	const u32 *b_items = &p->items.v[p->paths.v[b].first];
+	u32 a_cnt = p->paths.v[a].cnt, b_cnt = p->paths.v[b].cnt;
+
+	if (p->values.v[a] != p->values.v[b])
+		return p->values.v[a] > p->values.v[b] ? -1 : 1;
+	for (u32 i = 0; i < MIN(a_cnt, b_cnt); i++) {
+		if (a_items[i] != b_items[i])
+			return strcmp(f->names.v[a_items[i]].text, f->names.v[b_items[i]].text);
+	}
+	return (a_cnt > b_cnt) - (a_cnt < b_cnt);
+}
+
+static int print_line(struct folded *f, const struct path *path, u64 value, FILE *out)
+{
+	str__clear(&f->buf);
+	for (u32 i = 0; i < path->cnt; i++) {
+		const struct name *n = &f->names.v[f->paths.items.v[path->first + i]];
+
+		if (i)
+			str__addn(&f->buf, ";", 1);
+		str__addn(&f->buf, n->text, n->len);
+	}
+	str__addf(&f->buf, " %" PRIu64 "\n", value);
+	if (f->buf.oom)
+		return -ENOMEM;
+	fwrite(f->buf.s, 1, f->buf.len, out);
+	return ferror(out) ? writer__done(out) : 0;
 }
 
 static int print_lines(struct folded *f, FILE *out)
 {
-	for (size_t i = 0; i < f->lines.cnt && !ferror(out); i++) {
-		const struct line *l = &f->lines.v[i];
+	struct paths *p = &f->paths;
+	u32 *order = calloc(p->paths.cnt + 1, sizeof(*order));
+	int err = 0;
 
-		str__clear(&f->buf);
-		for (size_t n = 0; n < l->cnt; n++) {
-			str__add(&f->buf, n ? ";" : "");
-			str__add(&f->buf, f->names.v[l->first + n]);
-		}
-		str__addf(&f->buf, " %" PRIu64 "\n", l->value);
-		if (f->buf.oom)
-			return err__fail(-ENOMEM, "cannot write the report: out of memory");
-		fwrite(f->buf.s, 1, f->buf.len, out);
-	}
-	return writer__done(out);
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->paths.cnt; i++)
+		order[i] = i;
+	qsort_r(order, p->paths.cnt, sizeof(*order), cmp_lines, f);
+	for (size_t i = 0; !err && i < p->paths.cnt; i++)
+		err = print_line(f, &p->paths.v[order[i]], p->values.v[order[i]], out);
+	free(order);
+	return err;
 }
 
 static int folded_write(const struct allocsnoop_profile *p,
 			const struct allocsnoop_report_opts *opts, FILE *out)
 {
-	struct folded f = { .opts = opts };
+	struct folded f = { .paths = { .by = opts->by, .value_cnt = 1, .item_of = name__of } };
 	int err = 0;
 
-	for (size_t i = 0; !err && i < p->samples.cnt; i++)
-		err = add_row(&f, &p->samples.v[i]);
-	if (err)
-		err__fail(err, "cannot write the report: %s", strerror(-err));
-	else
+	f.paths.arg = &f;
+	for (size_t i = 0; !err && i < p->samples.cnt; i++) {
+		u64 value = sample__value(&p->samples.v[i], opts->value);
+
+		err = paths__add(&f.paths, &p->samples.v[i], &value);
+	}
+	if (!err)
 		err = print_lines(&f, out);
+	if (err == -ENOMEM)
+		err__fail(err, "cannot write the report: out of memory");
+	paths__fini(&f.paths);
 	vec__free(&f.names);
-	vec__free(&f.lines);
-	map__free(&f.by_hash);
-	map__free(&f.frames);
+	map__free(&f.by_text);
 	str__free(&f.buf);
-	str__free(&f.label);
 	arena__free(&f.arena);
-	return err;
+	return err ? err : writer__done(out);
 }
 
 const struct writer writer_folded = {
 	.name = "folded",
 	.help = "one line for each stack, for flame graphs: comm;root;...;leaf VALUE",
 	.extension = "folded",
+	.merges = true,
 	.write = folded_write,
 };

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * speedscope's JSON (https://www.speedscope.app/file-format-schema.json): a "sampled" profile for
- * each value, over one list of frames. Stacks come in the order of the tree of calls, heaviest
- * first, so that equal callers lie side by side in the view by time too. The one idea: the list of
- * frames is written last, when all that use it are, so nothing is kept but the frames themselves.
+ * each value, over one list of frames. The one idea: frames are numbered by their weight, and
+ * stacks come in the order of these numbers, so that equal callers lie side by side, heavy ones
+ * first: the view by time, which knows no other order, shows a flame graph, too.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "profile/tree.h"
 #include "report/json.h"
+#include "report/paths.h"
 #include "report/row.h"
 #include "report/writer.h"
 
@@ -37,22 +38,26 @@ static const struct kind {
 	{ ALLOCSNOOP_TEMPORARY_COUNT, true, false },
 };
 
+#define KIND_CNT ARRAY_SIZE(kinds)
+
 struct known_frame {
 	const char *function; /* interned, as the others */
 	const char *module;
 	const char *file;
 	u32 line;
-	u32 next; /* frame + 1 with the same hash, 0 for none */
+	u32 next;   /* frame + 1 with the same hash, 0 for none */
+	u64 weight; /* of the stacks that it is in */
 };
 
 struct speedscope {
 	struct json j; /* its arena holds the frames' names */
 	const struct allocsnoop_report_opts *opts;
+	struct paths paths; /* values: of each kind that is shown, now and, if compared, before */
 	VEC(struct known_frame) frames;
 	struct map by_hash; /* of what is shown -> frame + 1 that came last with it */
-	struct map seen;    /* frame of the tree at hand -> its number */
-	VEC(u64) weights;   /* of the profile at hand */
-	VEC(u32) path;	    /* of the stack at hand, leaf first */
+	u32 *order;	    /* frames, the heaviest first */
+	u32 *number;	    /* of each frame: its place there */
+	u32 *stacks;	    /* paths in the order of their numbers */
 	size_t profile_cnt;
 };
 
@@ -70,7 +75,7 @@ static int flush_buf(struct json *j, size_t above)
 
 /* ---- frames ---- */
 
-static int frame__find(struct speedscope *s, const struct known_frame *f, u32 *number)
+static int frame__find(struct speedscope *s, const struct known_frame *f, u32 *item)
 {
 	u64 hash = map__mix((uintptr_t)f->function, (uintptr_t)f->module), last = 0;
 	struct known_frame copy = *f;
@@ -81,35 +86,30 @@ static int frame__find(struct speedscope *s, const struct known_frame *f, u32 *n
 	for (u32 i = last; i; i = s->frames.v[i - 1].next) {
 		const struct known_frame *old = &s->frames.v[i - 1];
 
-		*number = i - 1;
+		*item = i - 1;
 		if (old->function == f->function && old->module == f->module &&
 		    old->file == f->file && old->line == f->line)
 			return 0;
 	}
 	copy.next = last;
-	*number = s->frames.cnt;
+	*item = s->frames.cnt;
 	err = vec__push(&s->frames, copy);
 	return err ? err : map__put(&s->by_hash, hash, s->frames.cnt);
 }
 
-/* Frames of two trees are the same to the reader when they show the same. */
-static int frame__number(struct speedscope *s, const struct allocsnoop_frame *f, u32 *number)
+/* Inlined or not, first or last in its stack: a frame that shows the same is the same. */
+static int frame__of(void *arg, const struct allocsnoop_frame *f, bool leaf, u32 *item)
 {
+	struct speedscope *s = arg;
 	struct known_frame k = { .line = f->file ? f->line : 0 };
-	u64 old;
-	int err;
 
-	if (map__get(&s->seen, (uintptr_t)f, &old)) {
-		*number = old;
-		return 0;
-	}
+	(void)leaf;
 	k.function = arena__intern(&s->j.arena, *f->function ? f->function : "[unknown]");
 	k.module = arena__intern(&s->j.arena, f->module);
 	k.file = f->file ? arena__intern(&s->j.arena, f->file) : NULL;
 	if (!k.function || !k.module || (f->file && !k.file))
 		return -ENOMEM;
-	err = frame__find(s, &k, number);
-	return err ? err : map__put(&s->seen, (uintptr_t)f, *number);
+	return frame__find(s, &k, item);
 }
 
 /* speedscope has no modules: where the source is unknown, the file is the program's. */
@@ -130,120 +130,17 @@ static int write_frames(struct speedscope *s)
 {
 	int err = 0;
 
-	str__add(&s->j.buf, "],\n\"shared\": {\"frames\": [");
+	str__add(&s->j.buf, ",\n\"shared\": {\"frames\": [");
 	for (size_t i = 0; !err && i < s->frames.cnt; i++) {
 		str__add(&s->j.buf, i ? ",\n" : "\n");
-		add_frame(&s->j, &s->frames.v[i]);
+		add_frame(&s->j, &s->frames.v[s->order[i]]);
 		err = flush_buf(&s->j, FLUSH_SIZE);
 	}
-	str__add(&s->j.buf, "]}}\n");
-	return err ? err : flush_buf(&s->j, 0);
-}
-
-/* ---- stacks ---- */
-
-static u64 own_base(const struct tree_node *n)
-{
-	u64 below = 0;
-
-	for (const struct tree_node *c = n->child; c; c = c->next)
-		below = sum__add(below, c->base);
-	return n->base > below ? n->base - below : 0;
-}
-
-static u64 node__weight(const struct tree_node *n, enum side side)
-{
-	u64 before;
-
-	if (side == SIDE_NOW)
-		return n->self;
-	before = own_base(n);
-	if (side == SIDE_MORE)
-		return n->self > before ? n->self - before : 0;
-	if (side == SIDE_LESS)
-		return before > n->self ? before - n->self : 0;
-	return before;
-}
-
-static int add_stack(struct speedscope *s, const struct tree_node *leaf, u64 weight)
-{
-	struct str *buf = &s->j.buf;
-	int err = 0;
-
-	s->path.cnt = 0;
-	for (const struct tree_node *n = leaf; !err && n->frame; n = n->parent) {
-		u32 number;
-
-		err = frame__number(s, n->frame, &number);
-		if (!err)
-			err = vec__push(&s->path, number);
-	}
-	if (err)
-		return err;
-	str__add(buf, s->weights.cnt ? ",\n[" : "\n[");
-	for (size_t i = s->path.cnt; i > 0; i--)
-		str__addf(buf, "%u%s", s->path.v[i - 1], i > 1 ? "," : "");
-	str__add(buf, "]");
-	err = vec__push(&s->weights, weight);
-	return err ? err : flush_buf(&s->j, FLUSH_SIZE);
-}
-
-static int write_weights(struct speedscope *s, u64 *sum)
-{
-	int err = 0;
-
-	str__add(&s->j.buf, "],\n\"weights\": [");
-	for (size_t i = 0; !err && i < s->weights.cnt; i++) {
-		*sum = sum__add(*sum, s->weights.v[i]);
-		str__addf(&s->j.buf, "%s%" PRIu64, i ? ",\n" : "\n", s->weights.v[i]);
-		err = flush_buf(&s->j, FLUSH_SIZE);
-	}
-	str__add(&s->j.buf, "]");
+	str__add(&s->j.buf, "]}");
 	return err;
 }
 
-static int write_profile(struct speedscope *s, const struct tree *t, const struct kind *kind,
-			 enum side side)
-{
-	struct json *j = &s->j;
-	u64 sum = 0;
-	int err = 0;
-
-	str__addf(&j->buf, s->profile_cnt++ ? ",\n{" : "\n{");
-	json__str(j, "type", "sampled");
-	str__addf(&j->buf, ", \"name\": \"%s%s\"", value__name(kind->value), side_names[side]);
-	json__str(j, "unit", value__in_bytes(kind->value) ? "bytes" : "none");
-	json__u64(j, "startValue", 0);
-	str__add(&j->buf, ",\n\"samples\": [");
-	s->weights.cnt = 0;
-	for (const struct tree_node *n = t->root; !err && n; n = tree__next(n, true)) {
-		u64 weight = node__weight(n, side);
-
-		if (weight)
-			err = add_stack(s, n, weight);
-	}
-	if (!err)
-		err = write_weights(s, &sum);
-	json__u64(j, "endValue", sum);
-	str__add(&j->buf, "}");
-	return err;
-}
-
-static int write_kind(struct speedscope *s, const struct kind *kind)
-{
-	bool compared = s->j.p->info.diff && kind->compared;
-	struct tree_opts opts = { .value = kind->value, .processes = true, .by = s->opts->by };
-	struct tree t;
-	int err = tree__init(&t, s->j.p, &opts);
-
-	for (size_t side = 0; !err && side < (compared ? ARRAY_SIZE(side_names) : 1); side++)
-		err = write_profile(s, &t, kind, side);
-	map__clear(&s->seen); /* made-up frames go with the tree */
-	tree__fini(&t);
-	return err;
-}
-
-/* ---- the whole ---- */
+/* ---- kinds ---- */
 
 static bool is_shown(const struct speedscope *s, const struct kind *kind)
 {
@@ -258,14 +155,253 @@ static bool is_shown(const struct speedscope *s, const struct kind *kind)
 	return s->j.live;
 }
 
+static bool is_compared(const struct speedscope *s, const struct kind *kind)
+{
+	return kind->compared && s->j.p->info.diff;
+}
+
+static u64 base_value(const struct allocsnoop_sample *s, enum allocsnoop_value value)
+{
+	switch (value) {
+	case ALLOCSNOOP_ALLOC_BYTES:
+		return s->base_alloc_bytes;
+	case ALLOCSNOOP_ALLOC_COUNT:
+		return s->base_alloc_count;
+	case ALLOCSNOOP_LIVE_BYTES:
+		return s->base_live_bytes;
+	case ALLOCSNOOP_LIVE_COUNT:
+		return s->base_live_count;
+	default:
+		return 0;
+	}
+}
+
+static size_t row__values(const struct speedscope *s, const struct allocsnoop_sample *row,
+			  u64 values[2 * KIND_CNT])
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < KIND_CNT; i++) {
+		if (!is_shown(s, &kinds[i]))
+			continue;
+		values[cnt++] = sample__value(row, kinds[i].value);
+		if (is_compared(s, &kinds[i]))
+			values[cnt++] = base_value(row, kinds[i].value);
+	}
+	return cnt;
+}
+
+/* ---- order ---- */
+
+static u64 path__weight(const struct paths *p, size_t path)
+{
+	u64 weight = 0;
+
+	for (size_t i = 0; i < p->value_cnt; i++)
+		weight = sum__add(weight, p->values.v[path * p->value_cnt + i]);
+	return weight;
+}
+
+static void weigh_frames(struct speedscope *s)
+{
+	const struct paths *p = &s->paths;
+
+	for (size_t i = 0; i < p->paths.cnt; i++) {
+		u64 weight = path__weight(p, i);
+
+		for (size_t n = 0; n < p->paths.v[i].cnt; n++) {
+			u64 *to = &s->frames.v[p->items.v[p->paths.v[i].first + n]].weight;
+
+			*to = sum__add(*to, weight);
+		}
+	}
+}
+
+static int cmp_frames(const void *x, const void *y, void *arg)
+{
+	const struct speedscope *s = arg;
+	const struct known_frame *a = &s->frames.v[*(const u32 *)x];
+	const struct known_frame *b = &s->frames.v[*(const u32 *)y];
+	int diff;
+
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	diff = strcmp(a->function, b->function);
+	if (!diff)
+		diff = strcmp(a->module, b->module);
+	if (!diff)
+		diff = strcmp(a->file ? a->file : "", b->file ? b->file : "");
+	return diff ? diff : (a->line > b->line) - (a->line < b->line);
+}
+
+static int cmp_paths(const void *x, const void *y, void *arg)
+{
+	const struct paths *p = arg;
+	const struct path *a = &p->paths.v[*(const u32 *)x], *b = &p->paths.v[*(const u32 *)y];
+	const u32 *a_items = &p->items.v[a->first], *b_items = &p->items.v[b->first];
+
+	for (u32 i = 0; i < MIN(a->cnt, b->cnt); i++) {
+		if (a_items[i] != b_items[i])
+			return a_items[i] < b_items[i] ? -1 : 1;
+	}
+	return (a->cnt > b->cnt) - (a->cnt < b->cnt);
+}
+
+static int make_order(struct speedscope *s)
+{
+	struct paths *p = &s->paths;
+
+	s->order = calloc(s->frames.cnt + 1, sizeof(*s->order));
+	s->number = calloc(s->frames.cnt + 1, sizeof(*s->number));
+	s->stacks = calloc(p->paths.cnt + 1, sizeof(*s->stacks));
+	if (!s->order || !s->number || !s->stacks)
+		return -ENOMEM;
+	weigh_frames(s);
+	for (size_t i = 0; i < s->frames.cnt; i++)
+		s->order[i] = i;
+	qsort_r(s->order, s->frames.cnt, sizeof(*s->order), cmp_frames, s);
+	for (size_t i = 0; i < s->frames.cnt; i++)
+		s->number[s->order[i]] = i;
+	for (size_t i = 0; i < p->items.cnt; i++)
+		p->items.v[i] = s->number[p->items.v[i]];
+	for (size_t i = 0; i < p->paths.cnt; i++)
+		s->stacks[i] = i;
+	qsort_r(s->stacks, p->paths.cnt, sizeof(*s->stacks), cmp_paths, p);
+	return 0;
+}
+
+/* ---- profiles ---- */
+
+static u64 stack__weight(const struct speedscope *s, size_t i, size_t value, enum side side)
+{
+	const u64 *values = &s->paths.values.v[s->stacks[i] * s->paths.value_cnt + value];
+
+	switch (side) {
+	case SIDE_BEFORE:
+		return values[1];
+	case SIDE_MORE:
+		return values[0] > values[1] ? values[0] - values[1] : 0;
+	case SIDE_LESS:
+		return values[1] > values[0] ? values[1] - values[0] : 0;
+	case SIDE_NOW:
+		break;
+	}
+	return values[0];
+}
+
+/* printf is slow, and there are millions of them. */
+static void add_number(struct str *s, u64 number)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while (number /= 10);
+	str__addn(s, digits + at, sizeof(digits) - at);
+}
+
+static void add_stack(struct speedscope *s, size_t i)
+{
+	const struct path *path = &s->paths.paths.v[s->stacks[i]];
+
+	for (size_t n = 0; n < path->cnt; n++) {
+		str__addn(&s->j.buf, n ? "," : "[", 1);
+		add_number(&s->j.buf, s->paths.items.v[path->first + n]);
+	}
+	str__add(&s->j.buf, "]");
+}
+
+static int write_samples(struct speedscope *s, size_t value, enum side side)
+{
+	const char *before = "\n";
+	int err = 0;
+
+	str__add(&s->j.buf, ",\n\"samples\": [");
+	for (size_t i = 0; !err && i < s->paths.paths.cnt; i++) {
+		if (!stack__weight(s, i, value, side))
+			continue;
+		str__add(&s->j.buf, before);
+		add_stack(s, i);
+		before = ",\n";
+		err = flush_buf(&s->j, FLUSH_SIZE);
+	}
+	str__add(&s->j.buf, "]");
+	return err;
+}
+
+static int write_weights(struct speedscope *s, size_t value, enum side side, u64 *sum)
+{
+	const char *before = "\n";
+	int err = 0;
+
+	*sum = 0;
+	str__add(&s->j.buf, ",\n\"weights\": [");
+	for (size_t i = 0; !err && i < s->paths.paths.cnt; i++) {
+		u64 weight = stack__weight(s, i, value, side);
+
+		if (!weight)
+			continue;
+		*sum = sum__add(*sum, weight);
+		str__add(&s->j.buf, before);
+		add_number(&s->j.buf, weight);
+		before = ",\n";
+		err = flush_buf(&s->j, FLUSH_SIZE);
+	}
+	str__add(&s->j.buf, "]");
+	return err;
+}
+
+static int write_profile(struct speedscope *s, const struct kind *kind, size_t value,
+			 enum side side)
+{
+	struct json *j = &s->j;
+	u64 sum;
+	int err;
+
+	str__addf(&j->buf, s->profile_cnt++ ? ",\n{" : "\n{");
+	json__str(j, "type", "sampled");
+	str__addf(&j->buf, ", \"name\": \"%s%s\"", value__name(kind->value), side_names[side]);
+	json__str(j, "unit", value__in_bytes(kind->value) ? "bytes" : "none");
+	json__u64(j, "startValue", 0);
+	err = write_samples(s, value, side);
+	if (!err)
+		err = write_weights(s, value, side, &sum);
+	if (err)
+		return err;
+	json__u64(j, "endValue", sum);
+	str__add(&j->buf, "}");
+	return 0;
+}
+
+static int write_profiles(struct speedscope *s)
+{
+	size_t value = 0;
+	int err = 0;
+
+	str__add(&s->j.buf, ",\n\"profiles\": [");
+	for (size_t i = 0; !err && i < KIND_CNT; i++) {
+		size_t sides = is_compared(s, &kinds[i]) ? ARRAY_SIZE(side_names) : 1;
+
+		if (!is_shown(s, &kinds[i]))
+			continue;
+		for (size_t side = 0; !err && side < sides; side++)
+			err = write_profile(s, &kinds[i], value, side);
+		value += sides > 1 ? 2 : 1;
+	}
+	str__add(&s->j.buf, "]");
+	return err;
+}
+
+/* ---- the whole ---- */
+
 static size_t active_profile(const struct speedscope *s)
 {
 	size_t at = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds) && kinds[i].value != s->opts->value; i++) {
-		if (!is_shown(s, &kinds[i]))
-			continue;
-		at += s->j.p->info.diff && kinds[i].compared ? ARRAY_SIZE(side_names) : 1;
+	for (size_t i = 0; i < KIND_CNT && kinds[i].value != s->opts->value; i++) {
+		if (is_shown(s, &kinds[i]))
+			at += is_compared(s, &kinds[i]) ? ARRAY_SIZE(side_names) : 1;
 	}
 	return at;
 }
@@ -290,22 +426,36 @@ static void add_name(struct speedscope *s)
 	str__free(&name);
 }
 
+static int read_rows(struct speedscope *s)
+{
+	u64 values[2 * KIND_CNT];
+	int err = 0;
+
+	s->paths.value_cnt = row__values(s, &(struct allocsnoop_sample){ 0 }, values);
+	for (size_t i = 0; !err && i < s->j.p->samples.cnt; i++) {
+		row__values(s, &s->j.p->samples.v[i], values);
+		err = paths__add(&s->paths, &s->j.p->samples.v[i], values);
+	}
+	return err ? err : make_order(s);
+}
+
 static int write_all(struct speedscope *s)
 {
 	struct json *j = &s->j;
-	int err = 0;
+	int err = read_rows(s);
 
+	if (err)
+		return err;
 	str__add(&j->buf, "{");
 	json__str(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json__str(j, "exporter", "allocsnoop@" ALLOCSNOOP_VERSION);
 	add_name(s);
 	json__u64(j, "activeProfileIndex", active_profile(s));
-	str__add(&j->buf, ",\n\"profiles\": [");
-	for (size_t i = 0; !err && i < ARRAY_SIZE(kinds); i++) {
-		if (is_shown(s, &kinds[i]))
-			err = write_kind(s, &kinds[i]);
-	}
-	return err ? err : write_frames(s);
+	err = write_frames(s);
+	if (!err)
+		err = write_profiles(s);
+	str__add(&j->buf, "}\n");
+	return err ? err : flush_buf(j, 0);
 }
 
 static int speedscope_write(const struct allocsnoop_profile *p,
@@ -315,14 +465,18 @@ static int speedscope_write(const struct allocsnoop_profile *p,
 	int err;
 
 	s.j.live = !strcmp(p->info.mode, "live");
+	s.paths.by = opts->by;
+	s.paths.item_of = frame__of;
+	s.paths.arg = &s;
 	err = write_all(&s);
 	if (err == -ENOMEM)
 		err__fail(err, "cannot write the report: out of memory");
+	paths__fini(&s.paths);
 	vec__free(&s.frames);
-	vec__free(&s.weights);
-	vec__free(&s.path);
 	map__free(&s.by_hash);
-	map__free(&s.seen);
+	free(s.order);
+	free(s.number);
+	free(s.stacks);
 	str__free(&s.j.buf);
 	str__free(&s.j.clean);
 	arena__free(&s.j.arena);
@@ -333,5 +487,6 @@ const struct writer writer_speedscope = {
 	.name = "speedscope",
 	.help = "for speedscope.app: a profile for each value",
 	.extension = "speedscope.json",
+	.merges = true,
 	.write = speedscope_write,
 };

@@ -150,13 +150,13 @@ void svg__fit(struct str *text, u32 columns)
 
 /* ---- boxes ---- */
 
-static u32 colour_of(const struct allocsnoop_frame *f)
+static u32 hash_text(const char *text)
 {
 	u32 h = 2166136261; /* FNV-1a */
 
-	for (const char *c = f->module; *c; c++)
-		h = (h ^ (u8)*c) * 16777619;
-	return (h ^ h >> 16) % SVG_COLOURS;
+	for (; *text; text++)
+		h = (h ^ (u8)*text) * 16777619;
+	return h ^ h >> 16;
 }
 
 /* How much more or less, from 1 to SVG_CHANGES; all of it is the most. */
@@ -179,7 +179,8 @@ static void add_class(struct svg *s, const struct tree_node *n)
 	else if (n->kind == TREE_END)
 		str__add(&s->buf, "e");
 	else
-		str__addf(&s->buf, "c%u", colour_of(n->frame));
+		str__addf(&s->buf, "c%u v%u", hash_text(n->frame->module) % SVG_COLOURS,
+			  hash_text(n->frame->function) % SVG_SHADES);
 	str__add(&s->buf, n->frame && n->frame->inlined ? " i\">" : "\">");
 }
 
@@ -190,7 +191,7 @@ static void add_pixels(struct str *s, const char *name, u64 hundredths)
 
 static void add_label(struct svg *s, const struct tree_node *n, u64 x, u32 y, u64 width)
 {
-	u64 room = width * 10 > 2 * TEXT_INDENT * 1000 ? width * 10 - 2 * TEXT_INDENT * 1000 : 0;
+	u64 room = width > 2 * TEXT_INDENT * 100 ? width - 2 * TEXT_INDENT * 100 : 0;
 
 	if (room < 3 * SVG_CHAR_WIDTH)
 		return;
@@ -335,5 +336,6 @@ const struct writer writer_svg = {
 	.name = "svg",
 	.help = "a flame graph as an image, for browsers and documents",
 	.extension = "svg",
+	.merges = true,
 	.write = svg_write,
 };

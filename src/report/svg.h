@@ -11,8 +11,9 @@
 #define SVG_MARGIN	10
 #define SVG_BOX_HEIGHT	17
 #define SVG_LINE_HEIGHT 17
-#define SVG_CHAR_WIDTH	725 /* thousandths of a pixel */
+#define SVG_CHAR_WIDTH	725 /* hundredths of a pixel; the script knows it, too */
 #define SVG_COLOURS	12  /* of modules; classes c0... */
+#define SVG_SHADES	3   /* of a module's functions; classes v0... */
 #define SVG_CHANGES	4   /* steps of more and of less; classes m1..., l1... */
 
 struct svg {

@@ -11,7 +11,7 @@
 #include "report/svg.h"
 #include "report/text.h"
 
-#define CAPTION_COLUMNS ((SVG_WIDTH - 2 * SVG_MARGIN) * 1000 / SVG_CHAR_WIDTH)
+#define CAPTION_COLUMNS ((SVG_WIDTH - 2 * SVG_MARGIN) * 100 / SVG_CHAR_WIDTH)
 #define LOSSES_MAX	8 /* lines of them */
 
 /* clang-format off */
@@ -26,13 +26,14 @@ static const char style[] =
 	"g:hover rect{stroke:#222;stroke-width:1}\n"
 	".i text{font-style:italic}\n"
 	".s{fill:#0b57d0;pointer-events:auto;cursor:pointer;text-decoration:underline}\n"
+	".v1 rect{fill-opacity:.8}.v2 rect{fill-opacity:.6}\n"
 	".p rect{fill:#d8d8d8}.e rect{fill:#f4f4f4;stroke-dasharray:3}\n"
 	".c0 rect{fill:#e8a69c}.c1 rect{fill:#e8bf9c}.c2 rect{fill:#e8d49c}.c3 rect{fill:#e5e89c}\n"
 	".c4 rect{fill:#bbe89c}.c5 rect{fill:#9ce8c2}.c6 rect{fill:#9ce8e5}.c7 rect{fill:#9cc8e8}\n"
 	".c8 rect{fill:#9ca6e8}.c9 rect{fill:#bf9ce8}.c10 rect{fill:#e89ce8}.c11 rect{fill:#e89cbb}\n"
 	".m1 rect{fill:#f8d4cf}.m2 rect{fill:#f2a99f}.m3 rect{fill:#ea7f70}.m4 rect{fill:#e05543}\n"
 	".l1 rect{fill:#d0e0f5}.l2 rect{fill:#a3c2eb}.l3 rect{fill:#76a4e0}.l4 rect{fill:#4a87d6}\n"
-	".h rect{fill:#d16dff}\n"
+	".h rect{fill:#d16dff;fill-opacity:1}\n"
 	".f{opacity:.5}\n"
 	"@media(prefers-color-scheme:dark){\n"
 	"text{fill:#e6e6e6}.w{fill:#ff9d6e}.b{fill:#1b1b1d}.s{fill:#8ab4f8}\n"
@@ -239,12 +240,11 @@ static void add_remainder(struct svg *s)
 	if (!s->hidden)
 		return;
 	str__addf(&s->text,
-		  "%zu of %zu boxes; narrower than %" PRIu64 ".%" PRIu64 " pixels: ", s->drawn_cnt,
-		  s->tree.node_cnt, wide / 100, wide / 10 % 10);
+		  "not drawn: %zu of %zu boxes, narrower than %" PRIu64 ".%" PRIu64 " pixels: ",
+		  s->tree.node_cnt - s->drawn_cnt, s->tree.node_cnt, wide / 100, wide / 10 % 10);
 	look__share(&s->text, s->hidden, all);
-	str__add(&s->text, " (");
+	str__add(&s->text, ", ");
 	svg__say_value(s, s->hidden);
-	str__add(&s->text, "), not drawn");
 	add_line(s, "");
 }
 

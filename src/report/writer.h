@@ -16,6 +16,7 @@ struct writer {
 	const char *help;
 	const char *extension; /* of -o files, without the dot: "folded", "json", "txt" */
 	bool whole;	       /* gets every row as it was recorded, neither grouped nor sorted */
+	bool merges; /* by stack, process or thread: likewise, and sums and sorts itself */
 	/* 0 or -errno (the caller checks ferror too). Doesn't filter, sort or symbolize. */
 	int (*write)(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		     FILE *out);
