@@ -37,6 +37,12 @@ struct known_list {
 	u64 names; /* hash of all that is shown of it */
 };
 
+/* A frame's copy in the profile that is made; looked at once. */
+struct known_frame {
+	const struct allocsnoop_frame *copy;
+	u64 names; /* hash of all that is shown of it */
+};
+
 struct group {
 	struct allocsnoop_profile *to;
 	struct arena scratch;	    /* known lists */
@@ -44,7 +50,7 @@ struct group {
 	VEC(struct group_key) keys; /* of the rows of `to` */
 	struct map rows;	    /* hash of a key -> row + 1 that came last with it */
 	struct map pids;	    /* row << 32 | pid: this process is counted in the row */
-	struct map frames;	    /* frame -> its copy in `to` */
+	struct map frames;	    /* frame -> struct known_frame * */
 };
 
 /* How a view makes its key and the frames that stay. */
@@ -133,18 +139,35 @@ static const struct allocsnoop_frame *frame__copy(struct group *g, const struct 
 	return copy;
 }
 
-static const struct allocsnoop_frame *frame__copy_once(struct group *g,
-						       const struct allocsnoop_frame *f)
+/*
+ * Two calls in one function are one row until lines tell them apart: a reader who sees the same
+ * names twice looks for the difference in vain. Copies are interned, so pointers stand for names.
+ * Without a file there is only the address.
+ */
+static u64 frame__names(const struct allocsnoop_frame *f)
 {
-	const struct allocsnoop_frame *copy;
+	u64 h = map__mix((uintptr_t)f->function, (uintptr_t)f->module);
+
+	h = map__mix(map__mix(h, (uintptr_t)f->file), (u64)f->line << 1 | f->inlined);
+	return *f->module ? h : map__mix(h, f->offset);
+}
+
+/* NULL: out of memory. */
+static const struct known_frame *frame__know(struct group *g, const struct allocsnoop_frame *f)
+{
+	struct known_frame *k;
 	u64 old;
 
 	if (map__get(&g->frames, (uintptr_t)f, &old))
 		return (const void *)(uintptr_t)old;
-	copy = frame__copy(g, f);
-	if (!copy || map__put(&g->frames, (uintptr_t)f, (uintptr_t)copy))
+	k = arena__alloc(&g->scratch, sizeof(*k));
+	if (!k)
 		return NULL;
-	return copy;
+	k->copy = frame__copy(g, f);
+	if (!k->copy || map__put(&g->frames, (uintptr_t)f, (uintptr_t)k))
+		return NULL;
+	k->names = frame__names(k->copy);
+	return k;
 }
 
 /* A frame that stands for all places in its function. */
@@ -160,11 +183,6 @@ static const struct allocsnoop_frame *frame__of_function(struct group *g,
 
 /* ---- views ---- */
 
-/*
- * Two calls in one function are one row until lines tell them apart: a reader who sees the same
- * names twice looks for the difference in vain. Copies are interned, so pointers stand for names.
- * Without a file there is only the address.
- */
 static int list__copy(struct group *g, struct known_list *l)
 {
 	l->names = l->frame_cnt;
@@ -172,15 +190,12 @@ static int list__copy(struct group *g, struct known_list *l)
 	if (!l->copy)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->frame_cnt; i++) {
-		const struct allocsnoop_frame *f = frame__copy_once(g, l->frames[i]);
-		u64 h = l->names;
+		const struct known_frame *k = frame__know(g, l->frames[i]);
 
-		if (!f)
+		if (!k)
 			return -ENOMEM;
-		h = map__mix(map__mix(h, (uintptr_t)f->function), (uintptr_t)f->module);
-		h = map__mix(map__mix(h, (uintptr_t)f->file), (u64)f->line << 1 | f->inlined);
-		l->names = *f->module ? h : map__mix(h, f->offset);
-		l->copy[i] = f;
+		l->names = map__mix(l->names, k->names);
+		l->copy[i] = k->copy;
 	}
 	return 0;
 }

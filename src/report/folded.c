@@ -74,23 +74,32 @@ static int name__of(void *arg, const struct allocsnoop_frame *frame, bool leaf, 
 	return err ? err : map__put(&f->by_text, (uintptr_t)text, *name);
 }
 
-/* The greatest first, then by names: two runs print the same. */
-static int cmp_lines(const void *x, const void *y, void *arg)
-{
-	size_t a = *(const u32 *)x, b = *(const u32 *)y;
-	const struct folded *f = arg;
-	const struct paths *p = &f->paths;
-	const u32 *a_items = &p->items.v[p->paths.v[a].first];
-	const u32 *b_items = &p->items.v[p->paths.v[b].first];
-	u32 a_cnt = p->paths.v[a].cnt, b_cnt = p->paths.v[b].cnt;
+/* Values lie beside each other while they are sorted. */
+struct line {
+	u64 value;
+	u32 path;
+};
 
-	if (p->values.v[a] != p->values.v[b])
-		return p->values.v[a] > p->values.v[b] ? -1 : 1;
-	for (u32 i = 0; i < MIN(a_cnt, b_cnt); i++) {
+static int cmp_names(const struct folded *f, const struct path *a, const struct path *b)
+{
+	const u32 *a_items = &f->paths.items.v[a->first], *b_items = &f->paths.items.v[b->first];
+
+	for (u32 i = 0; i < MIN(a->cnt, b->cnt); i++) {
 		if (a_items[i] != b_items[i])
 			return strcmp(f->names.v[a_items[i]].text, f->names.v[b_items[i]].text);
 	}
-	return (a_cnt > b_cnt) - (a_cnt < b_cnt);
+	return (a->cnt > b->cnt) - (a->cnt < b->cnt);
+}
+
+/* The greatest first, then by names: two runs print the same. */
+static int cmp_lines(const void *x, const void *y, void *arg)
+{
+	const struct line *a = x, *b = y;
+	const struct folded *f = arg;
+
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	return cmp_names(f, &f->paths.paths.v[a->path], &f->paths.paths.v[b->path]);
 }
 
 static int print_line(struct folded *f, const struct path *path, u64 value, FILE *out)
@@ -112,18 +121,18 @@ static int print_line(struct folded *f, const struct path *path, u64 value, FILE
 
 static int print_lines(struct folded *f, FILE *out)
 {
-	struct paths *p = &f->paths;
-	u32 *order = calloc(p->paths.cnt + 1, sizeof(*order));
+	const struct paths *p = &f->paths;
+	struct line *lines = calloc(p->paths.cnt + 1, sizeof(*lines));
 	int err = 0;
 
-	if (!order)
+	if (!lines)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->paths.cnt; i++)
-		order[i] = i;
-	qsort_r(order, p->paths.cnt, sizeof(*order), cmp_lines, f);
+		lines[i] = (struct line){ p->values.v[i], i };
+	qsort_r(lines, p->paths.cnt, sizeof(*lines), cmp_lines, f);
 	for (size_t i = 0; !err && i < p->paths.cnt; i++)
-		err = print_line(f, &p->paths.v[order[i]], p->values.v[order[i]], out);
-	free(order);
+		err = print_line(f, &p->paths.v[lines[i].path], lines[i].value, out);
+	free(lines);
 	return err;
 }
 
