@@ -53,7 +53,7 @@ static void add_guarded(struct str *to, const char *text, bool in_list)
 	for (const char *c = text; *c; c++) {
 		if (begins && begins_formula(*c))
 			str__add(to, "'");
-		begins = *c == ';';
+		begins = *c == ';' && !in_list;
 		if (*c == '"')
 			str__add(to, "\"\"");
 		else

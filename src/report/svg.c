@@ -80,7 +80,7 @@ static void say_frame(struct svg *s, const struct allocsnoop_frame *f)
 {
 	look__name(&s->text, *f->function ? f->function : "[unknown]");
 	if (f->inlined)
-		str__add(&s->text, " (inlined)");
+		str__add(&s->text, "\ninlined into its caller");
 	if (*f->module) {
 		str__add(&s->text, "\n");
 		look__name(&s->text, f->module);

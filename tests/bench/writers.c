@@ -2,7 +2,8 @@
 /*
  * writers STACKS FORMAT...: makes a profile of so many different stacks (25 frames on average, of
  * 20,000 places in 200 files) and writes it in each format, grouping and sorting included. Prints
- * for each: format, milliseconds of CPU time, megabytes written, megabytes of memory at most (all so far).
+ * for each: format, milliseconds of CPU time, megabytes written, megabytes of memory at most (all
+ * so far).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,8 @@ static void make_places(struct allocsnoop_profile *p)
 		struct allocsnoop_frame *f = arena__alloc(&p->arena, sizeof(*f));
 		char name[64];
 
-		snprintf(name, sizeof(name), "ns::Class%u::method_%u(int, char const*)", i % 997, i);
+		snprintf(name, sizeof(name), "ns::Class%u::method_%u(int, char const*)", i % 997,
+			 i);
 		f->function = arena__intern(&p->arena, name);
 		snprintf(name, sizeof(name), "/usr/lib/x86_64-linux-gnu/libmade%u.so.1", i % FILES);
 		f->module = arena__intern(&p->arena, name);
@@ -63,7 +65,8 @@ static void make_places(struct allocsnoop_profile *p)
 /* The beginning of another stack, then places of its own. */
 static void make_stack(struct allocsnoop_profile *p, u64 id)
 {
-	static const char *const comms[] = { "nginx", "redis-server", "python3", "cc1", "postgres" };
+	static const char *const comms[] = { "nginx", "redis-server", "python3", "cc1",
+					     "postgres" };
 	const struct allocsnoop_sample *other = id ? &p->samples.v[any(id)] : NULL;
 	u32 cnt = DEPTH_MIN + any(DEPTH_MAX - DEPTH_MIN), same = 0;
 	const struct allocsnoop_frame **frames = arena__alloc(&p->arena, cnt * sizeof(*frames));
@@ -72,8 +75,8 @@ static void make_stack(struct allocsnoop_profile *p, u64 id)
 	if (other)
 		same = any((u32)(other->frame_cnt < cnt ? other->frame_cnt : cnt));
 	for (u32 i = 0; i < cnt; i++)
-		frames[cnt - 1 - i] = i < same ? other->frames[other->frame_cnt - 1 - i]
-					       : places[any(PLACES)];
+		frames[cnt - 1 - i] =
+			i < same ? other->frames[other->frame_cnt - 1 - i] : places[any(PLACES)];
 	must(profile__add_sample(p, &(struct allocsnoop_sample){ .pid = 100 + any(50),
 								 .pid_cnt = 1,
 								 .comm = comms[id % 5],
