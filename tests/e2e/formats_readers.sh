@@ -98,6 +98,7 @@ is_same "site_007 in jeprof, by the file" "$(jeprof --text --cum --show_bytes --
 
 # ---- without frees ----
 
+formats=(speedscope.json heap)
 gated "$WORK/cxx_family"
 record alloc
 release
