@@ -88,7 +88,7 @@ const struct opt_row opt_rows[] = {
 	  INTO(interval_ns) },
 
 	{ .help = "The report" },
-	{ 'f', "format", "FMT", "text (default), folded, json, svg, ...; guessed from -o", OPT_TEXT,
+	{ 'f', "format", "FMT", "text (default), folded, json, svg...; guessed from -o", OPT_TEXT,
 	  INTO(format_name), .verbs = VERB_RECORD | VERB_DOCTOR },
 	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output) },
 	{ 0, "value", "VAL", "what is counted (live-bytes with --live)", OPT_CHOICE, INTO(value),

@@ -136,6 +136,18 @@ static int push_end(struct builder *b, const struct allocsnoop_sample *s)
 	return push_label(b, TREE_END);
 }
 
+/* What a row without frames stands for. */
+static int push_frameless(struct builder *b, const struct allocsnoop_sample *s)
+{
+	if (b->opts->by == ALLOCSNOOP_BY_SIZE)
+		str__addf(&b->label, "[%" PRIu64 "-%" PRIu64 " bytes]", s->size_low, s->size_high);
+	else if (b->opts->by == ALLOCSNOOP_BY_TYPE)
+		str__add(&b->label, s->type ? s->type : "[unknown type]");
+	else
+		str__add(&b->label, s->allocator);
+	return push_label(b, TREE_FRAME);
+}
+
 static int push_row(struct builder *b, const struct allocsnoop_sample *s)
 {
 	int err;
@@ -144,10 +156,8 @@ static int push_row(struct builder *b, const struct allocsnoop_sample *s)
 	err = push_process(b, s);
 	if (!err)
 		err = push_end(b, s);
-	if (!err && !s->frame_cnt) {
-		str__add(&b->label, s->allocator);
-		err = push_label(b, TREE_FRAME);
-	}
+	if (!err && !s->frame_cnt)
+		err = push_frameless(b, s);
 	for (size_t i = s->frame_cnt; !err && i > 0; i--)
 		err = push_frame(b, s->frames[i - 1]);
 	return err;

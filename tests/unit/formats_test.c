@@ -346,6 +346,25 @@ static void test_svg(void)
 	profile__free(p);
 }
 
+/* Rows without frames: sizes and types have boxes. */
+static void test_svg_frameless(void)
+{
+	struct allocsnoop_profile *p = hostile_profile();
+	struct report r =
+		write_with(p, (struct allocsnoop_report_opts)IN("svg", ALLOC_COUNT, SIZE));
+
+	CHECK(strstr(r.text, "<title>[100-100 bytes]\n"));
+	free(r.text);
+	r = write_with(p, (struct allocsnoop_report_opts)IN("svg", ALLOC_COUNT, TYPE));
+	CHECK(strstr(r.text, "<title>struct &quot;node&quot;\n"));
+	CHECK(strstr(r.text, "<title>[unknown type]\n"));
+	free(r.text);
+	r = write_with(p, (struct allocsnoop_report_opts)IN("folded", ALLOC_COUNT, TYPE));
+	CHECK(strstr(r.text, ";struct \"node\" 1\n") && strstr(r.text, ";[unknown type] 24\n"));
+	free(r.text);
+	profile__free(p);
+}
+
 /* Boxes lie within the box of their caller and beside each other. */
 static void check_boxes(const struct report *r, size_t cnt)
 {
@@ -654,6 +673,7 @@ static void test_merging(void)
 int main(void)
 {
 	test_golden();
+	test_svg_frameless();
 	test_svg_deep();
 	test_svg_wide();
 	test_csv();
