@@ -186,7 +186,8 @@ demo: need-root deps
 DEPS := gcc g++ make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev libcapstone-dev \
 	libjansson-dev zlib1g-dev libc6-dev binutils sqlite3
 DEPS_CHECK := $(DEPS) bpftrace jq git perl python3 python3.11 valgrind gdb strace musl-tools libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 \
-	libgc1 go-md2man qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd clang-format cppcheck
+	libgc1 go-md2man qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd clang-format cppcheck \
+	libjemalloc-dev libxml2-utils chromium $(if $(shell command -v npm),,nodejs npm) # readers of formats
 DEPS_BENCH := $(DEPS_CHECK) linux-perf
 
 deps: PKGS = $(DEPS)
