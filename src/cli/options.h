@@ -73,6 +73,7 @@ struct format_row {
 	bool binary;	   /* not for terminals */
 	bool holds_losses; /* else they go to standard error */
 	bool has_rows;	   /* --top means something, and a line can stand between reports */
+	bool single;	   /* only one fits into a stream: --interval needs a file */
 	bool later;	   /* known, but not in this version */
 };
 

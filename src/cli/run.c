@@ -209,6 +209,10 @@ static int run__report_due(struct run *r)
 
 	if (!asked && now < r->next_report_ns)
 		return 0;
+	if (r->o->format->single && !r->out.path) {
+		say__line("no report now: only one of this format fits into a stream; use -o FILE");
+		return 0;
+	}
 	if (now >= r->next_report_ns) /* intervals missed are not made up for */
 		r->next_report_ns +=
 			(1 + (now - r->next_report_ns) / r->o->interval_ns) * r->o->interval_ns;

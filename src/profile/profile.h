@@ -62,7 +62,7 @@ struct allocsnoop_profile *profile__sum_processes(const struct allocsnoop_profil
 /* A row's number of the kind asked for. */
 u64 sample__value(const struct allocsnoop_sample *s, enum allocsnoop_value value);
 
-/* The one who called the allocator, functions between them (operator new) skipped; NULL: unknown. */
+/* Who called the allocator, functions between them (operator new) skipped; NULL: unknown. */
 const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s);
 
 /* Adds the numbers of s to those of `to`: all but the sizes' range and the lifetimes. */

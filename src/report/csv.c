@@ -16,7 +16,6 @@
 #define END_OF_RECORD "\r\n"
 
 struct csv {
-	const struct allocsnoop_profile *p;
 	const struct allocsnoop_report_opts *opts;
 	FILE *out;
 	u32 what;	    /* WITH_*: which columns there are */
@@ -348,7 +347,7 @@ static int write_record(struct csv *c, const struct allocsnoop_sample *s)
 static int write_records(const struct allocsnoop_profile *p,
 			 const struct allocsnoop_report_opts *opts, FILE *out)
 {
-	struct csv c = { .p = p, .opts = opts, .out = out, .what = columns_with(p) };
+	struct csv c = { .opts = opts, .out = out, .what = columns_with(p) };
 	int err = write_record(&c, NULL);
 
 	for (size_t i = 0; !err && i < p->samples.cnt; i++)

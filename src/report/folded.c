@@ -82,7 +82,7 @@ struct line {
 
 static int cmp_names(const struct folded *f, const struct path *a, const struct path *b)
 {
-	const u32 *a_items = &f->paths.items.v[a->first], *b_items = &f->paths.items.v[b->first];
+	const u32 *a_items = f->paths.items.v + a->first, *b_items = f->paths.items.v + b->first;
 
 	for (u32 i = 0; i < MIN(a->cnt, b->cnt); i++) {
 		if (a_items[i] != b_items[i])

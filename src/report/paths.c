@@ -63,7 +63,7 @@ static u64 path__hash(const struct paths *p, const struct path *path)
 static bool path__equal(const struct paths *p, const struct path *a, const struct path *b)
 {
 	return a->cnt == b->cnt &&
-	       !memcmp(&p->items.v[a->first], &p->items.v[b->first], a->cnt * sizeof(u32));
+	       !memcmp(p->items.v + a->first, p->items.v + b->first, a->cnt * sizeof(u32));
 }
 
 static int path__new(struct paths *p, const struct path *path, u64 hash, const u64 *values)
@@ -93,7 +93,7 @@ int paths__add(struct paths *p, const struct allocsnoop_sample *row, const u64 *
 	map__get(&p->by_hash, hash, &last);
 	path.next = last;
 	for (size_t i = last; i; i = p->paths.v[i - 1].next) {
-		u64 *sums = &p->values.v[(i - 1) * p->value_cnt];
+		u64 *sums = p->values.v + (i - 1) * p->value_cnt;
 
 		if (!path__equal(p, &p->paths.v[i - 1], &path))
 			continue;

@@ -238,7 +238,7 @@ static int cmp_paths(const void *x, const void *y, void *arg)
 {
 	const struct paths *p = arg;
 	const struct path *a = &p->paths.v[*(const u32 *)x], *b = &p->paths.v[*(const u32 *)y];
-	const u32 *a_items = &p->items.v[a->first], *b_items = &p->items.v[b->first];
+	const u32 *a_items = p->items.v + a->first, *b_items = p->items.v + b->first;
 
 	for (u32 i = 0; i < MIN(a->cnt, b->cnt); i++) {
 		if (a_items[i] != b_items[i])

@@ -8,8 +8,13 @@ need jq jeprof python3 xmllint
 
 dir=$TMP/dir
 mkdir "$dir"
+pids=()
 for file in a.speedscope.json b.json c.svg d.csv e.heap; do
-	"$SNOOP" -q -o "$dir/$file" -- true
+	background "$SNOOP" -q -o "$dir/$file" -- true
+	pids+=("$BG")
+done
+for pid in "${pids[@]}"; do
+	finish "$pid"
 done
 jq -e '."$schema" | test("speedscope")' "$dir/a.speedscope.json" >/dev/null || fail "-o a.speedscope.json"
 jq -e '.allocsnoop == 1' "$dir/b.json" >/dev/null || fail "-o b.json"
@@ -19,12 +24,13 @@ head -n 1 "$dir/e.heap" | grep -q '^--- symbol$' || fail "-o e.heap"
 is_same "files left" "$(ls -A "$dir" | wc -l)" 5
 
 for format in speedscope svg csv jeprof; do
-	refused 1 "cannot write '/dev/full': No space left" "$SNOOP" -q -f $format -o /dev/full -- true
 	refused 2 "top: means nothing to --format $format" "$SNOOP" -t 3 -f $format -- true
-	status=0
-	"$SNOOP" -q -f $format -- true 2>"$TMP/err" | true || status=$?
-	is_same "$format to a closed pipe" "$(wc -l <"$TMP/err")" 0
+	refused 2 "only one report of --format $format fits into standard output" "$SNOOP" -i 1s -f $format -- true
 done
+refused 1 "cannot write '/dev/full': No space left" "$SNOOP" -q -f svg -o /dev/full -- true
+status=0
+"$SNOOP" -q -f csv -- true 2>"$TMP/err" | true || status=$?
+is_same "csv to a closed pipe" "$status $(wc -l <"$TMP/err")" "0 0"
 
 # A name with a separator, a newline, an escape, a quote and what isn't UTF-8.
 gated "$WORK/hostile_name"
@@ -36,8 +42,15 @@ done
 for file in a.speedscope.json c.svg d.csv e.heap; do
 	until_true 30 is_tracing "$TMP/$file.err" || fail "$(cat "$TMP/$file.err")"
 done
+background "$SNOOP" -f svg -p "$TARGET" </dev/null >"$TMP/stream.svg" 2>"$TMP/stream.err"
+stream=$BG
+until_true 30 is_tracing "$TMP/stream.err" || fail "$(cat "$TMP/stream.err")"
+kill -USR1 "$stream"
+until_true 10 grep -q '^allocsnoop: no report now: .*use -o FILE$' "$TMP/stream.err" || fail "SIGUSR1: $(cat "$TMP/stream.err")"
 release
 finish "$TARGET"
+finish "$stream"
+xmllint --noout "$TMP/stream.svg" || fail "the SVG on standard output"
 for pid in "${pids[@]}"; do
 	finish "$pid"
 done
