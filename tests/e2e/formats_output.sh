@@ -28,9 +28,8 @@ for format in speedscope svg csv jeprof; do
 	refused 2 "only one report of --format $format fits into standard output" "$SNOOP" -i 1s -f $format -- true
 done
 refused 1 "cannot write '/dev/full': No space left" "$SNOOP" -q -f svg -o /dev/full -- true
-status=0
-"$SNOOP" -q -f csv -- true 2>"$TMP/err" | true || status=$?
-is_same "csv to a closed pipe" "$status $(wc -l <"$TMP/err")" "0 0"
+"$SNOOP" -q -f csv -- true 2>"$TMP/err" | true || :
+is_same "words about a closed pipe" "$(wc -l <"$TMP/err")" 0
 
 # A name with a separator, a newline, an escape, a quote and what isn't UTF-8.
 gated "$WORK/hostile_name"

@@ -61,11 +61,16 @@ is_same "values of speedscope" "$(jq -c '[.profiles[] | .name, .unit, .endValue]
 		--argjson t "$(ask "$TMP/live.json" .totals.temporary_count)")"
 is_same "site_007 in speedscope" "$(jq '.shared.frames as $f | .profiles[.activeProfileIndex] | [.samples, .weights] |
 	transpose | map(select(any(.[0][]; $f[.].name == "site_007"))[1]) | add' "$TMP/live.speedscope.json")" "$site_bytes"
-read_by speedscope "$TMP/live.speedscope.json" site_007 >"$TMP/page"
+read_by speedscope "$TMP/live.speedscope.json" site_007 >"$TMP/page" &
+page=$!
+read_by svg "$TMP/live.svg" site_007 >"$TMP/image" &
+image=$!
+
+wait "$page"
 grep -q 'KB .* site_007$' "$TMP/page" || fail "speedscope's page says '$(cat "$TMP/page")' of site_007"
 
 xmllint --noout "$TMP/live.svg" || fail "the SVG is not XML"
-read_by svg "$TMP/live.svg" site_007 >"$TMP/image"
+wait "$image"
 grep -qE "^live bytes: .*\($live_bytes bytes\), 100.0 %, in $live_count blocks" "$TMP/image" &&
 	grep -qE "^live bytes: .*\($site_bytes bytes\).*, in $site_count blocks" "$TMP/image" ||
 	fail "tooltips: '$(cat "$TMP/image")', not $live_bytes in $live_count, $site_bytes in $site_count"
