@@ -373,7 +373,8 @@ static int write_stack(struct jeprof *j, const struct stack *stack)
 		str__addf(&j->buf, " 0x%" PRIx64, j->addrs.v[stack->first + i]);
 	str__add(&j->buf, "\n");
 	add_numbers(j, 0, stack->row);
-	if (stack->row->tid)
+	/* Of other rows only some would have one: those that are of one thread alone. */
+	if (j->opts->by == ALLOCSNOOP_BY_THREAD && stack->row->tid)
 		add_numbers(j, stack->row->tid, stack->row);
 	return flush_buf(j);
 }

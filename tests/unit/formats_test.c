@@ -634,6 +634,9 @@ static void test_heap_nasty(void)
 	CHECK(maps && strstr(maps, "/tmp/plain.so") && !strpbrk(maps, "'\"$`;&|\\"));
 	CHECK(!strstr(maps, "pwned") && !strstr(r.text, "binary="));
 	CHECK(strstr(r.text, "\n  t11: 0: 0 [1: 10]\n"));
+	free(r.text);
+	r = write_report(p, "jeprof");
+	CHECK(!strstr(r.text, "t11"));
 	read_heap(&h, r.text);
 	for (size_t i = 0; i < h.symbol_cnt; i++) {
 		/* Three names, in spite of what they are made of; caller first. */
