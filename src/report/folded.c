@@ -13,8 +13,9 @@
 #include "report/writer.h"
 
 struct name {
-	const char *text; /* interned */
-	size_t len;
+	const char *text; /* ";name" */
+	u32 len;	  /* of that */
+	u32 rank;	  /* among all, in alphabetical order */
 };
 
 struct folded {
@@ -56,6 +57,18 @@ static const char *clean_name(struct folded *f, const char *name, bool leaf)
 	return arena__intern(&f->arena, s->s);
 }
 
+static int name__new(struct folded *f, const char *text)
+{
+	size_t len = strlen(text);
+	char *copy = arena__alloc(&f->arena, len + 2);
+
+	if (!copy || len > INT32_MAX)
+		return -ENOMEM;
+	copy[0] = ';';
+	memcpy(copy + 1, text, len);
+	return vec__push(&f->names, ((struct name){ copy, len + 1, 0 }));
+}
+
 static int name__of(void *arg, const struct allocsnoop_frame *frame, bool leaf, u32 *name)
 {
 	struct folded *f = arg;
@@ -70,7 +83,7 @@ static int name__of(void *arg, const struct allocsnoop_frame *frame, bool leaf, 
 		return 0;
 	}
 	*name = f->names.cnt;
-	err = vec__push(&f->names, ((struct name){ text, strlen(text) }));
+	err = name__new(f, text);
 	return err ? err : map__put(&f->by_text, (uintptr_t)text, *name);
 }
 
@@ -80,13 +93,36 @@ struct line {
 	u32 path;
 };
 
+static int cmp_text(const void *x, const void *y, void *arg)
+{
+	const struct folded *f = arg;
+
+	return strcmp(f->names.v[*(const u32 *)x].text, f->names.v[*(const u32 *)y].text);
+}
+
+/* So that lines, which have names in common, are compared by numbers. */
+static int rank_names(struct folded *f)
+{
+	u32 *order = calloc(f->names.cnt + 1, sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->names.cnt; i++)
+		order[i] = i;
+	qsort_r(order, f->names.cnt, sizeof(*order), cmp_text, f);
+	for (size_t i = 0; i < f->names.cnt; i++)
+		f->names.v[order[i]].rank = i;
+	free(order);
+	return 0;
+}
+
 static int cmp_names(const struct folded *f, const struct path *a, const struct path *b)
 {
 	const u32 *a_items = f->paths.items.v + a->first, *b_items = f->paths.items.v + b->first;
 
 	for (u32 i = 0; i < MIN(a->cnt, b->cnt); i++) {
 		if (a_items[i] != b_items[i])
-			return strcmp(f->names.v[a_items[i]].text, f->names.v[b_items[i]].text);
+			return f->names.v[a_items[i]].rank < f->names.v[b_items[i]].rank ? -1 : 1;
 	}
 	return (a->cnt > b->cnt) - (a->cnt < b->cnt);
 }
@@ -108,9 +144,7 @@ static int print_line(struct folded *f, const struct path *path, u64 value, FILE
 	for (u32 i = 0; i < path->cnt; i++) {
 		const struct name *n = &f->names.v[f->paths.items.v[path->first + i]];
 
-		if (i)
-			str__addn(&f->buf, ";", 1);
-		str__addn(&f->buf, n->text, n->len);
+		str__addn(&f->buf, n->text + !i, n->len - !i);
 	}
 	str__addf(&f->buf, " %" PRIu64 "\n", value);
 	if (f->buf.oom)
@@ -123,10 +157,12 @@ static int print_lines(struct folded *f, FILE *out)
 {
 	const struct paths *p = &f->paths;
 	struct line *lines = calloc(p->paths.cnt + 1, sizeof(*lines));
-	int err = 0;
+	int err = lines ? rank_names(f) : -ENOMEM;
 
-	if (!lines)
-		return -ENOMEM;
+	if (err) {
+		free(lines);
+		return err;
+	}
 	for (size_t i = 0; i < p->paths.cnt; i++)
 		lines[i] = (struct line){ p->values.v[i], i };
 	qsort_r(lines, p->paths.cnt, sizeof(*lines), cmp_lines, f);
