@@ -275,13 +275,13 @@ static void add_cell(struct csv *c, const struct column *col, const struct alloc
 		break;
 	case CELL_ID:
 		if (*(const u32 *)at)
-			str__addf(line, "%u", *(const u32 *)at);
+			str__add_u64(line, *(const u32 *)at);
 		break;
 	case CELL_U32:
-		str__addf(line, "%u", *(const u32 *)at);
+		str__add_u64(line, *(const u32 *)at);
 		break;
 	case CELL_U64:
-		str__addf(line, "%" PRIu64, *(const u64 *)at);
+		str__add_u64(line, *(const u64 *)at);
 		break;
 	case CELL_S64:
 		str__addf(line, "%" PRId64, *(const s64 *)at);

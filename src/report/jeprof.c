@@ -369,8 +369,10 @@ static void add_numbers(struct jeprof *j, u32 thread, const struct allocsnoop_sa
 static int write_stack(struct jeprof *j, const struct stack *stack)
 {
 	str__add(&j->buf, "@");
-	for (size_t i = 0; i < stack->cnt; i++)
-		str__addf(&j->buf, " 0x%" PRIx64, j->addrs.v[stack->first + i]);
+	for (size_t i = 0; i < stack->cnt; i++) {
+		str__addn(&j->buf, " 0x", 3);
+		str__add_hex(&j->buf, j->addrs.v[stack->first + i]);
+	}
 	str__add(&j->buf, "\n");
 	add_numbers(j, 0, stack->row);
 	/* Of other rows only some would have one: those that are of one thread alone. */

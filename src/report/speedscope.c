@@ -289,25 +289,13 @@ static u64 stack__weight(const struct speedscope *s, size_t i, size_t value, enu
 	return values[0];
 }
 
-/* printf is slow, and there are millions of them. */
-static void add_number(struct str *s, u64 number)
-{
-	char digits[20];
-	size_t at = sizeof(digits);
-
-	do
-		digits[--at] = (char)('0' + number % 10);
-	while (number /= 10);
-	str__addn(s, digits + at, sizeof(digits) - at);
-}
-
 static void add_stack(struct speedscope *s, size_t i)
 {
 	const struct path *path = &s->paths.paths.v[s->stacks[i]];
 
 	for (size_t n = 0; n < path->cnt; n++) {
 		str__addn(&s->j.buf, n ? "," : "[", 1);
-		add_number(&s->j.buf, s->paths.items.v[path->first + n]);
+		str__add_u64(&s->j.buf, s->paths.items.v[path->first + n]);
 	}
 	str__add(&s->j.buf, "]");
 }
@@ -344,7 +332,7 @@ static int write_weights(struct speedscope *s, size_t value, enum side side, u64
 			continue;
 		*sum = sum__add(*sum, weight);
 		str__add(&s->j.buf, before);
-		add_number(&s->j.buf, weight);
+		str__add_u64(&s->j.buf, weight);
 		before = ",\n";
 		err = flush_buf(&s->j, FLUSH_SIZE);
 	}
