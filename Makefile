@@ -281,7 +281,7 @@ DEPS := gcc g++ make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-d
 DEPS_HTML := $(DEPS) $(if $(shell command -v npm),,nodejs npm)
 DEPS_CHECK := $(DEPS_HTML) bpftrace jq git perl python3 python3.11 valgrind gdb strace musl-tools libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 \
 	libgc1 go-md2man qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd clang-format cppcheck \
-	mandoc zsh fish golang-go protobuf-compiler heaptrack chromium
+	mandoc zsh fish golang-go protobuf-compiler heaptrack chromium libjemalloc-dev libxml2-utils
 DEPS_BENCH := $(DEPS_CHECK) linux-perf
 
 deps: PKGS = $(DEPS)

@@ -236,6 +236,15 @@ int allocsnoop_profile__read(FILE *in, struct allocsnoop_profile **profile)
 	return pprof__read(in, profile);
 }
 
+/* Does the writer do itself what grouping would? */
+static bool report__takes_whole(const struct writer *w, enum allocsnoop_by by)
+{
+	bool stacks = by == ALLOCSNOOP_BY_STACK || by == ALLOCSNOOP_BY_PROCESS ||
+		      by == ALLOCSNOOP_BY_THREAD;
+
+	return w->whole || (w->merges && stacks);
+}
+
 /* What the writer gets: the profile, chosen from, and unless it wants all rows grouped and sorted.
  */
 struct report_view {
@@ -261,7 +270,7 @@ static int report_view__make(struct report_view *v, const struct allocsnoop_prof
 	if (err)
 		return err;
 	v->rows = v->filtered ? v->filtered : p;
-	if (w->whole)
+	if (report__takes_whole(w, by))
 		return 0;
 	v->grouped = profile__group(v->rows, by);
 	if (!v->grouped)

@@ -72,6 +72,27 @@ void str__addf(struct str *s, const char *fmt, ...)
 		s->s[s->len] = '\0';
 }
 
+static void add_digits(struct str *s, u64 number, u32 base)
+{
+	char digits[20]; /* of UINT64_MAX */
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = "0123456789abcdef"[number % base];
+	while (number /= base);
+	str__addn(s, digits + at, sizeof(digits) - at);
+}
+
+void str__add_u64(struct str *s, u64 number)
+{
+	add_digits(s, number, 10);
+}
+
+void str__add_hex(struct str *s, u64 number)
+{
+	add_digits(s, number, 16);
+}
+
 void str__clear(struct str *s)
 {
 	s->len = 0;

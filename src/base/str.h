@@ -18,7 +18,9 @@ struct str {
 void str__add(struct str *s, const char *text);
 void str__addn(struct str *s, const char *text, size_t n);
 void str__addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void str__clear(struct str *s); /* keeps the memory */
+void str__add_u64(struct str *s, u64 number); /* as "%" PRIu64, many times faster */
+void str__add_hex(struct str *s, u64 number); /* as "%" PRIx64, likewise */
+void str__clear(struct str *s);		      /* keeps the memory */
 void str__free(struct str *s);
 
 /*

@@ -83,6 +83,7 @@ struct format_row {
 	bool holds_losses; /* else they go to standard error */
 	bool has_rows;	   /* --top means something, and a line can stand between reports */
 	bool lines;	   /* with source lines and inlined functions without --lines */
+	bool single;	   /* only one fits into a stream: --interval needs a file */
 	bool later;	   /* known, but not in this version */
 	const char *other; /* another extension, or NULL */
 	bool whole;	   /* has rows as they were recorded: --by means nothing */

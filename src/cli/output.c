@@ -310,7 +310,7 @@ int output__open(struct output *out, const struct cli_opts *o)
 		err__hint("write it to a file: -o FILE%s", o->format->extension);
 		return -EINVAL;
 	}
-	if (!out->path && o->format->binary && o->interval_ns) {
+	if (!out->path && o->format->single && o->interval_ns) {
 		err__fail(-EINVAL, "--interval: only one report of --format %s fits into %s",
 			  o->format->name, out->name);
 		err__hint("with a file it is always the latest: -o FILE%s", o->format->extension);

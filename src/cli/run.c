@@ -192,7 +192,7 @@ static int run__report_due(struct run *r)
 
 	if (!asked && now < r->next_report_ns)
 		return 0;
-	if (r->o->format->binary && !r->out.path) {
+	if (r->o->format->single && !r->out.path) {
 		say__line("no report now: only one of this format fits into a stream; use -o FILE");
 		return 0;
 	}

@@ -3,34 +3,29 @@
  * Folded stacks, the input of flame graphs: `comm;root;...;leaf VALUE`; of a difference `... BEFORE
  * AFTER`, as flamegraph.pl takes two profiles for a differential one. The format has no escapes,
  * so names are cleaned; rows that differ only in what the format can't say become one line. The one
- * idea: clean names are interned, so a line is a list of pointers and equal lines have equal lists.
+ * idea: clean names have numbers, so a line is a list of numbers and equal lines have equal lists.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
+#include "report/paths.h"
 #include "report/writer.h"
 
-struct line {
-	size_t first; /* of its names in folded.names */
-	size_t cnt;
-	u64 value;
-	u64 base;    /* of a difference */
-	size_t next; /* line + 1 with the same hash, 0 for none */
+struct name {
+	const char *text; /* ";name" */
+	u32 len;	  /* of that */
+	u32 rank;	  /* among all, in alphabetical order */
 };
 
 struct folded {
-	const struct allocsnoop_report_opts *opts;
-	bool diff; /* two values: before, after */
+	struct paths paths; /* a path's values: the one asked for; of a difference also before it */
 	struct arena arena;
-	VEC(const char *) names; /* of all lines, root first */
-	VEC(struct line) lines;
-	struct map by_hash; /* hash of a line's names -> line + 1 that came last with it */
-	struct map frames;  /* frame -> clean name */
+	VEC(struct name) names;
+	struct map by_text; /* interned text -> name */
 	struct str buf;
+	bool diff;
 };
 
 /*
@@ -64,191 +59,182 @@ static const char *clean_name(struct folded *f, const char *name, bool leaf)
 	return arena__intern(&f->arena, s->s);
 }
 
-static int push_name(struct folded *f, const char *clean)
+static int name__new(struct folded *f, const char *text)
 {
-	return clean ? vec__push(&f->names, clean) : -ENOMEM;
-}
+	size_t len = strlen(text);
+	char *copy = arena__alloc(&f->arena, len + 2);
 
-static int push_frame(struct folded *f, const struct allocsnoop_frame *frame, bool leaf)
-{
-	const char *clean;
-	u64 old;
-
-	if (leaf)
-		return push_name(f, clean_name(f, frame->function, true));
-	if (map__get(&f->frames, (uintptr_t)frame, &old))
-		return push_name(f, (const char *)(uintptr_t)old);
-	clean = clean_name(f, frame->function, false);
-	if (!clean || map__put(&f->frames, (uintptr_t)frame, (uintptr_t)clean))
+	if (!copy || len > INT32_MAX)
 		return -ENOMEM;
-	return push_name(f, clean);
+	copy[0] = ';';
+	memcpy(copy + 1, text, len);
+	return vec__push(&f->names, ((struct name){ copy, len + 1, 0 }));
 }
 
-static int push_comm(struct folded *f, const struct allocsnoop_sample *s)
+static int name__of(void *arg, const struct allocsnoop_frame *frame, bool leaf, u32 *name)
 {
-	struct str name = { 0 };
+	struct folded *f = arg;
+	const char *text = clean_name(f, frame->function, leaf);
+	u64 known;
 	int err;
 
-	str__add(&name, !*s->comm && s->pid_cnt > 1 ? "[several]" : s->comm);
-	if ((f->opts->by == ALLOCSNOOP_BY_PROCESS || f->opts->by == ALLOCSNOOP_BY_THREAD) && s->pid)
-		str__addf(&name, "-%u", s->pid);
-	err = name.oom ? -ENOMEM : push_name(f, clean_name(f, name.s, false));
-	str__free(&name);
-	return err;
-}
-
-static int push_thread(struct folded *f, const struct allocsnoop_sample *s)
-{
-	struct str name = { 0 };
-	int err;
-
-	if (f->opts->by != ALLOCSNOOP_BY_THREAD || (!s->tid && !s->thread))
-		return 0;
-	str__add(&name, s->thread ? s->thread : "");
-	if (s->tid)
-		str__addf(&name, "-%u", s->tid);
-	err = name.oom ? -ENOMEM : push_name(f, clean_name(f, name.s ? name.s : "", false));
-	str__free(&name);
-	return err;
-}
-
-static int push_end(struct folded *f, const struct allocsnoop_sample *s)
-{
-	struct str name = { 0 };
-	int err;
-
-	if (!s->truncated && s->end == ALLOCSNOOP_COMPLETE)
-		return 0;
-	str__addf(&name, "[%s]", allocsnoop__end_name(s->end));
-	err = name.oom ? -ENOMEM : push_name(f, clean_name(f, name.s, false));
-	str__free(&name);
-	return err;
-}
-
-/* A row without frames: a size class, a type, or the allocator alone when its stack was lost. */
-static int push_frameless(struct folded *f, const struct allocsnoop_sample *s)
-{
-	struct str name = { 0 };
-	int err = 0;
-
-	if (f->opts->by == ALLOCSNOOP_BY_SIZE)
-		str__addf(&name, "[%" PRIu64 "-%" PRIu64 " bytes]", s->size_low, s->size_high);
-	else if (f->opts->by == ALLOCSNOOP_BY_TYPE)
-		str__add(&name, s->type && *s->type ? s->type : "[unknown type]");
-	else
-		str__add(&name, s->allocator);
-	if (name.oom)
-		err = -ENOMEM;
-	else if (name.len)
-		err = push_name(f, clean_name(f, name.s, true));
-	str__free(&name);
-	return err;
-}
-
-static int push_names(struct folded *f, const struct allocsnoop_sample *s)
-{
-	int err = push_comm(f, s);
-
-	if (!err)
-		err = push_thread(f, s);
-	if (!err)
-		err = push_end(f, s);
-	if (!err && !s->frame_cnt)
-		err = push_frameless(f, s);
-	for (size_t i = s->frame_cnt; !err && i > 0; i--)
-		err = push_frame(f, s->frames[i - 1], i == 1);
-	return err;
-}
-
-static u64 line__hash(const struct folded *f, const struct line *l)
-{
-	u64 h = l->cnt;
-
-	for (size_t i = 0; i < l->cnt; i++)
-		h = (h ^ (uintptr_t)f->names.v[l->first + i]) * 0x9e3779b97f4a7c15ULL;
-	return map__mix(h, l->cnt);
-}
-
-static bool line__equal(const struct folded *f, const struct line *a, const struct line *b)
-{
-	return a->cnt == b->cnt &&
-	       !memcmp(&f->names.v[a->first], &f->names.v[b->first], a->cnt * sizeof(*f->names.v));
-}
-
-static int add_row(struct folded *f, const struct allocsnoop_sample *s)
-{
-	struct line line = { .first = f->names.cnt, .value = sample__value(s, f->opts->value) };
-	u64 hash, last = 0;
-	int err;
-
-	line.base = f->diff ? sample__base(s, f->opts->value) : 0;
-	if (!line.value && !line.base)
-		return 0;
-	err = push_names(f, s);
-	if (err)
-		return err;
-	line.cnt = f->names.cnt - line.first;
-	hash = line__hash(f, &line);
-	if (map__get(&f->by_hash, hash, &last))
-		line.next = last;
-	for (size_t i = last; i; i = f->lines.v[i - 1].next) {
-		struct line *old = &f->lines.v[i - 1];
-
-		if (!line__equal(f, old, &line))
-			continue;
-		old->value = sum__add(old->value, line.value);
-		old->base = sum__add(old->base, line.base);
-		f->names.cnt = line.first;
+	if (!text)
+		return -ENOMEM;
+	if (map__get(&f->by_text, (uintptr_t)text, &known)) {
+		*name = known;
 		return 0;
 	}
-	err = vec__push(&f->lines, line);
-	return err ? err : map__put(&f->by_hash, hash, f->lines.cnt);
+	*name = f->names.cnt;
+	err = name__new(f, text);
+	return err ? err : map__put(&f->by_text, (uintptr_t)text, *name);
+}
+
+/* Values lie beside each other while they are sorted. */
+struct line {
+	u64 value;
+	u64 base; /* of a difference, else 0 */
+	u32 path;
+};
+
+static int cmp_text(const void *x, const void *y, void *arg)
+{
+	const struct folded *f = arg;
+
+	return strcmp(f->names.v[*(const u32 *)x].text, f->names.v[*(const u32 *)y].text);
+}
+
+/* So that lines, which have names in common, are compared by numbers. */
+static int rank_names(struct folded *f)
+{
+	u32 *order = calloc(f->names.cnt + 1, sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->names.cnt; i++)
+		order[i] = i;
+	qsort_r(order, f->names.cnt, sizeof(*order), cmp_text, f);
+	for (size_t i = 0; i < f->names.cnt; i++)
+		f->names.v[order[i]].rank = i;
+	free(order);
+	return 0;
+}
+
+static int cmp_names(const struct folded *f, const struct path *a, const struct path *b)
+{
+	const u32 *a_items = f->paths.items.v + a->first, *b_items = f->paths.items.v + b->first;
+
+	for (u32 i = 0; i < MIN(a->cnt, b->cnt); i++) {
+		if (a_items[i] != b_items[i])
+			return f->names.v[a_items[i]].rank < f->names.v[b_items[i]].rank ? -1 : 1;
+	}
+	return (a->cnt > b->cnt) - (a->cnt < b->cnt);
+}
+
+/* By how much it is more than before, saturating; without a difference all of it. */
+static s64 line__change(const struct line *l)
+{
+	u64 by = l->value > l->base ? l->value - l->base : l->base - l->value;
+	s64 change = by > INT64_MAX ? INT64_MAX : (s64)by;
+
+	return l->value >= l->base ? change : -change;
+}
+
+/* What grew most first, then the greatest, then by names: two runs print the same. */
+static int cmp_lines(const void *x, const void *y, void *arg)
+{
+	const struct line *a = x, *b = y;
+	const struct folded *f = arg;
+
+	s64 change = line__change(a), other = line__change(b);
+
+	if (change != other)
+		return change > other ? -1 : 1;
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	return cmp_names(f, &f->paths.paths.v[a->path], &f->paths.paths.v[b->path]);
+}
+
+static int print_line(struct folded *f, const struct line *line, FILE *out)
+{
+	const struct path *path = &f->paths.paths.v[line->path];
+
+	str__clear(&f->buf);
+	for (u32 i = 0; i < path->cnt; i++) {
+		const struct name *n = &f->names.v[f->paths.items.v[path->first + i]];
+
+		str__addn(&f->buf, n->text + !i, n->len - !i);
+	}
+	if (f->diff) {
+		str__add(&f->buf, " ");
+		str__add_u64(&f->buf, line->base);
+	}
+	str__add(&f->buf, " ");
+	str__add_u64(&f->buf, line->value);
+	str__add(&f->buf, "\n");
+	if (f->buf.oom)
+		return -ENOMEM;
+	fwrite(f->buf.s, 1, f->buf.len, out);
+	return ferror(out) ? writer__done(out) : 0;
+}
+
+static struct line line__of(const struct folded *f, size_t path)
+{
+	const u64 *values = f->paths.values.v + path * f->paths.value_cnt;
+
+	return (struct line){ values[0], f->diff ? values[1] : 0, path };
 }
 
 static int print_lines(struct folded *f, FILE *out)
 {
-	for (size_t i = 0; i < f->lines.cnt && !ferror(out); i++) {
-		const struct line *l = &f->lines.v[i];
+	const struct paths *p = &f->paths;
+	struct line *lines = calloc(p->paths.cnt + 1, sizeof(*lines));
+	int err = lines ? rank_names(f) : -ENOMEM;
 
-		str__clear(&f->buf);
-		for (size_t n = 0; n < l->cnt; n++) {
-			str__add(&f->buf, n ? ";" : "");
-			str__add(&f->buf, f->names.v[l->first + n]);
-		}
-		if (f->diff)
-			str__addf(&f->buf, " %" PRIu64, l->base);
-		str__addf(&f->buf, " %" PRIu64 "\n", l->value);
-		if (f->buf.oom)
-			return err__fail(-ENOMEM, "cannot write the report: out of memory");
-		fwrite(f->buf.s, 1, f->buf.len, out);
+	if (err) {
+		free(lines);
+		return err;
 	}
-	return writer__done(out);
+	for (size_t i = 0; i < p->paths.cnt; i++)
+		lines[i] = line__of(f, i);
+	qsort_r(lines, p->paths.cnt, sizeof(*lines), cmp_lines, f);
+	for (size_t i = 0; !err && i < p->paths.cnt; i++)
+		err = print_line(f, &lines[i], out);
+	free(lines);
+	return err;
 }
 
 static int folded_write(const struct allocsnoop_profile *p,
 			const struct allocsnoop_report_opts *opts, FILE *out)
 {
-	struct folded f = { .opts = opts, .diff = p->info.diff };
+	struct folded f = { .paths = { .by = opts->by, .item_of = name__of },
+			    .diff = p->info.diff };
 	int err = 0;
 
-	for (size_t i = 0; !err && i < p->samples.cnt; i++)
-		err = add_row(&f, &p->samples.v[i]);
-	if (err)
-		err__fail(err, "cannot write the report: %s", strerror(-err));
-	else
+	f.paths.arg = &f;
+	f.paths.value_cnt = f.diff ? 2 : 1;
+	for (size_t i = 0; !err && i < p->samples.cnt; i++) {
+		const struct allocsnoop_sample *row = &p->samples.v[i];
+		u64 values[] = { sample__value(row, opts->value),
+				 f.diff ? sample__base(row, opts->value) : 0 };
+
+		err = paths__add(&f.paths, row, values);
+	}
+	if (!err)
 		err = print_lines(&f, out);
+	if (err == -ENOMEM)
+		err__fail(err, "cannot write the report: out of memory");
+	paths__fini(&f.paths);
 	vec__free(&f.names);
-	vec__free(&f.lines);
-	map__free(&f.by_hash);
-	map__free(&f.frames);
+	map__free(&f.by_text);
 	str__free(&f.buf);
 	arena__free(&f.arena);
-	return err;
+	return err ? err : writer__done(out);
 }
 
 const struct writer writer_folded = {
 	.name = "folded",
 	.help = "one line for each stack, for flame graphs: comm;root;...;leaf VALUE",
 	.extension = "folded",
+	.merges = true,
 	.write = folded_write,
 };

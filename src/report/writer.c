@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of report formats: to add one is to add a row. */
 #include <errno.h>
+#include <locale.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -16,6 +17,10 @@ const struct writer *const writers[] = {
 	&writer_heaptrack,
 	&writer_massif,
 	&writer_html,
+	&writer_speedscope,
+	&writer_svg,
+	&writer_csv,
+	&writer_jeprof,
 	NULL,
 };
 /* clang-format on */
@@ -77,4 +82,19 @@ const struct allocsnoop_process *writer__highest(const struct allocsnoop_profile
 			most = proc;
 	}
 	return most;
+}
+
+int writer__in_c_locale(writer_fn write, const struct allocsnoop_profile *p,
+			const struct allocsnoop_report_opts *opts, FILE *out)
+{
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), old;
+	int err;
+
+	if (!c)
+		return err__fail(-errno, "cannot write the report: %s", strerror(errno));
+	old = uselocale(c);
+	err = write(p, opts, out);
+	uselocale(old);
+	freelocale(c);
+	return err;
 }

@@ -3,8 +3,8 @@
 # What tracing costs: a loop of malloc(64) and free under each tracer, one after the other, five
 # rounds, medians. Each run gets a copy of libc of its own, so that no probe of one tracer is in the
 # way of another; the floor is a probe that does nothing, at the same instruction, attached in the
-# same way. Then what a stack costs alone, by unwinding.sh. The tables are printed and kept in
-# build/bench.txt; status 1 when a limit is not kept.
+# same way. Then what a stack costs alone, by unwinding.sh, and a report, by writers.sh. The tables are
+# printed and kept in build/bench.txt; status 1 when a limit is not kept.
 . "$(dirname "$0")/lib.sh"
 need bpftrace perf clang
 SECONDS_EACH=${SECONDS_EACH:-1}
@@ -122,4 +122,5 @@ limit "allocsnoop --live within 1.45 of its three empty probes" "$(median "$TMP/
 limit "allocsnoop --live at 1/1000 within 2.25 of the floor" "$(median "$TMP/snoop-live1000.times" 1)" "$floor" 2.25
 limit "allocsnoop below bpftrace" "$(median "$TMP/snoop-1.times" 1)" "$(median "$TMP/bpftrace.times" 1)" 1
 tests/bench/unwinding.sh || over=1
+tests/bench/writers.sh || over=1
 exit $over

@@ -105,6 +105,28 @@ static void growing(void)
 	CHECK(!s.s && !s.oom);
 }
 
+/* As printf has them. */
+static void numbers(void)
+{
+	static const u64 edges[] = { 0,	 1,   9,	  10,	      15,	 16,
+				     99, 100, UINT32_MAX, 1ULL << 63, UINT64_MAX };
+	struct str s = { 0 };
+	char want[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(edges) + 64; i++) {
+		u64 number =
+			i < ARRAY_SIZE(edges) ? edges[i] : UINT64_MAX >> (i - ARRAY_SIZE(edges));
+
+		str__clear(&s);
+		str__add_u64(&s, number);
+		str__add(&s, " ");
+		str__add_hex(&s, number);
+		snprintf(want, sizeof(want), "%" PRIu64 " %" PRIx64, number, number);
+		CHECK_STR(s.s, want);
+	}
+	str__free(&s);
+}
+
 static void errors(void)
 {
 	err__clear();
@@ -123,6 +145,7 @@ int main(void)
 	utf8();
 	random_bytes();
 	growing();
+	numbers();
 	errors();
 	return check__done();
 }
