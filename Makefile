@@ -36,6 +36,7 @@ CFLAGS   ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP
 LIBS     := -lbpf -lelf -ldw -lcapstone -ljansson -lz -pthread -lm
 LIBIBERTY := -liberty
+CURSES   := -lncursesw -ltinfo
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 ifeq ($(SANITIZE),1)
 ALL_CFLAGS += $(SAN)
@@ -55,6 +56,8 @@ WORK_CXX := $(wildcard tests/workload/*.cc)
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 SAN_OBJ  := $(LIB_SRC:%.c=$(BUILD)/san/%.o)
+TOP_SAN  := $(patsubst %,$(BUILD)/san/src/cli/%.o,top_canvas top_columns top_header top_input top_keys top_list top_look \
+	      top_model top_notes top_page top_save top_table top_view table options suggest output signals)
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
 BASE_OBJ := $(filter $(BUILD)/obj/src/base/%,$(LIB_OBJ))
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
@@ -77,7 +80,7 @@ $(SKEL): $(BUILD)/gen/allocsnoop.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name allocsnoop_bpf > $@.tmp && mv $@.tmp $@
 
 # ---- library and tool ----
-$(LIB_OBJ) $(SAN_OBJ): | $(SKEL)
+$(LIB_OBJ) $(SAN_OBJ) $(TOP_SAN): | $(SKEL)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -105,7 +108,7 @@ $(BUILD)/liballocsnoop.so: $(LIB_OBJ)
 # The tool sees the library only through its API; base/ it has a copy of.
 $(BUILD)/allocsnoop: $(CLI_OBJ) $(BASE_OBJ) $(BUILD)/liballocsnoop.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BASE_OBJ) $(BUILD)/liballocsnoop.a $(LIBIBERTY) $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BASE_OBJ) $(BUILD)/liballocsnoop.a $(LIBIBERTY) $(LIBS) $(CURSES)
 
 $(BUILD)/allocsnoop.pc: Makefile include/allocsnoop.h
 	@mkdir -p $(@D)
@@ -144,7 +147,10 @@ uninstall:
 $(BUILD)/tests/unit/%_test: tests/unit/%_test.c $(SAN_OBJ)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -O1 $(SAN) -o $@ $< $(SAN_OBJ) $(LIBIBERTY) $(LIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -O1 $(SAN) -o $@ $< $(filter %.o,$^) $(LIBIBERTY) $(LIBS)
+
+# Of the command, what `top` knows and draws: all but the terminal.
+$(BUILD)/tests/unit/top_model_test $(BUILD)/tests/unit/top_view_test: $(TOP_SAN)
 
 $(BUILD)/tests/bpf/%_test: tests/bpf/%_test.c $(SAN_OBJ)
 	@mkdir -p $(@D)
@@ -184,9 +190,9 @@ demo: need-root deps
 
 # ---- packages ----
 DEPS := gcc g++ make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev libcapstone-dev \
-	libjansson-dev zlib1g-dev libc6-dev binutils sqlite3
+	libjansson-dev libncurses-dev zlib1g-dev libc6-dev binutils sqlite3
 DEPS_CHECK := $(DEPS) bpftrace jq git perl python3 python3.11 valgrind gdb strace musl-tools libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 \
-	libgc1 go-md2man qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd clang-format cppcheck
+	libgc1 go-md2man qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd tmux clang-format cppcheck
 DEPS_BENCH := $(DEPS_CHECK) linux-perf
 
 deps: PKGS = $(DEPS)
@@ -228,5 +234,5 @@ help:
 		'make clean    remove $(BUILD)' \
 		'Variables: SANITIZE=1 (with make clean), V=1 (show commands), CFLAGS=, BUILD='
 
--include $(LIB_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(WORK_BIN:%=%.d)
+-include $(LIB_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(TOP_SAN:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(WORK_BIN:%=%.d)
 endif

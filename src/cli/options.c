@@ -409,6 +409,26 @@ static int verb__read(struct cli_opts *o, char **words)
 	return 0;
 }
 
+/* `top` takes options and a COMMAND behind `--`. */
+static int top_words__read(struct parser *p)
+{
+	int err = options__read(p);
+
+	if (err || p->o->help || p->o->version)
+		return err;
+	if (p->dashes && optind >= p->argc)
+		return err__fail(-EINVAL, "no COMMAND after '--'");
+	if (optind >= p->argc)
+		return 0;
+	if (!p->dashes) {
+		err__fail(-EINVAL, "top: takes options only, not '%s'", p->argv[optind]);
+		err__hint("to start a program: allocsnoop top -- %s", p->argv[optind]);
+		return -EINVAL;
+	}
+	p->o->words = &p->argv[optind];
+	return 0;
+}
+
 /* Options stand on either side of the FILE of `list`; `doctor` takes no word. */
 static int verb_words__read(struct parser *p)
 {
@@ -442,7 +462,9 @@ static int words__read(struct parser *p)
 	if (optind >= p->argc)
 		return 0;
 	err = verb__read(p->o, &p->argv[optind++]);
-	return err ? err : verb_words__read(p);
+	if (!err)
+		err = p->o->verb == VERB_TOP ? top_words__read(p) : verb_words__read(p);
+	return err;
 }
 
 /* ---- what options mean to each other ---- */
@@ -466,6 +488,15 @@ static int format__unknown(const char *name)
 	return -EINVAL;
 }
 
+const struct format_row *cli_format__of_file(const char *path)
+{
+	for (const struct format_row *f = format_rows; f->name; f++) {
+		if (ends_with(path, f->extension))
+			return f;
+	}
+	return NULL;
+}
+
 static int format__choose(struct cli_opts *o)
 {
 	const struct format_row *f = format_rows;
@@ -476,10 +507,9 @@ static int format__choose(struct cli_opts *o)
 		if (!f->name)
 			return format__unknown(o->format_name);
 	} else if (o->output) {
-		while (f->name && !ends_with(o->output, f->extension))
-			f++;
+		f = cli_format__of_file(o->output);
 	}
-	o->format = f->name ? f : format_rows;
+	o->format = f && f->name ? f : format_rows;
 	if (o->format->later)
 		return err__fail(-EINVAL, "--format %s: not yet in this version", o->format->name);
 	if (o->top && !o->format->has_rows)
@@ -505,7 +535,8 @@ static int value__check(struct cli_opts *o)
 {
 	bool sampled = o->sample_bytes || o->sample_rate < 1;
 
-	if (o->value == VALUE_NOT_GIVEN)
+	o->value_given = o->value != VALUE_NOT_GIVEN;
+	if (!o->value_given)
 		o->value = o->live ? ALLOCSNOOP_LIVE_BYTES : ALLOCSNOOP_ALLOC_BYTES;
 	if (!o->live && o->value != ALLOCSNOOP_ALLOC_BYTES && o->value != ALLOCSNOOP_ALLOC_COUNT)
 		return err__fail(-EINVAL,
@@ -640,6 +671,20 @@ static int list__check(const struct parser *p)
 	return 0;
 }
 
+/* What can be sorted by has a column. */
+static int top__check(const struct parser *p)
+{
+	int err = verb__check(p);
+
+	if (!err)
+		err = record__check(p->o);
+	if (err || p->o->value <= ALLOCSNOOP_LIVE_COUNT)
+		return err;
+	err__fail(-EINVAL, "--value: 'top' has no column for it");
+	err__hint("alloc-bytes, alloc-count, live-bytes or live-count");
+	return -EINVAL;
+}
+
 int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 {
 	CLEANUP(parser__fini) struct parser p = { .o = o, .argc = argc, .argv = argv };
@@ -658,6 +703,8 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 		return err;
 	if (o->verb == VERB_DOCTOR)
 		return doctor__check(&p);
+	if (o->verb == VERB_TOP)
+		return top__check(&p);
 	return o->verb == VERB_LIST ? list__check(&p) : record__check(o);
 }
 

@@ -35,7 +35,8 @@ enum verb {
 	VERB_LIST = 2,
 	VERB_LATER = 4,
 	VERB_DOCTOR = 8,
-	VERB_ALL = VERB_RECORD | VERB_LIST | VERB_DOCTOR,
+	VERB_TOP = 256,
+	VERB_ALL = VERB_RECORD | VERB_LIST | VERB_DOCTOR | VERB_TOP,
 };
 
 struct choice {
@@ -56,7 +57,7 @@ struct opt_row {
 	u64 most;     /* numbers: the largest allowed; 0: no limit */
 	bool zero_ok; /* numbers: 0 has a meaning */
 	bool expert;  /* in --help-all only */
-	u8 verbs;     /* where it means something; 0: VERB_RECORD only */
+	u16 verbs;    /* where it means something; 0: VERB_RECORD only */
 };
 
 struct verb_row {
@@ -107,6 +108,7 @@ struct cli_opts {
 	const struct format_row *format;
 	const char *output; /* NULL: standard output */
 	int value;
+	bool value_given;
 	int by;
 	u32 top;
 	int verbosity; /* -1 quiet, 0, 1 verbose */
@@ -126,6 +128,9 @@ extern const struct format_row format_rows[];
  */
 int cli_opts__parse(struct cli_opts *o, int argc, char **argv);
 void cli_opts__fini(struct cli_opts *o);
+
+/* The format that the name of a file asks for; NULL: none. */
+const struct format_row *cli_format__of_file(const char *path);
 
 /* suggest.c: the remedies of usage errors, given to err__hint() */
 void suggest__option(char **argv, int at);		    /* argv[at] is an unknown option */

@@ -103,7 +103,7 @@ static bool is_wrapper(const char *function)
 	return false;
 }
 
-static const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s)
+const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s)
 {
 	for (size_t i = 1; i < s->frame_cnt; i++) {
 		if (!is_wrapper(s->frames[i]->function))

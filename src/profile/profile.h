@@ -59,6 +59,9 @@ struct allocsnoop_profile *profile__group(const struct allocsnoop_profile *p,
  */
 struct allocsnoop_profile *profile__sum_processes(const struct allocsnoop_profile *p);
 
+/* The frame that asked the allocator, wrappers skipped; NULL: there is none. */
+const struct allocsnoop_frame *sample__caller(const struct allocsnoop_sample *s);
+
 /* A row's number of the kind asked for. */
 u64 sample__value(const struct allocsnoop_sample *s, enum allocsnoop_value value);
 
