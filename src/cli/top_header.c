@@ -51,7 +51,9 @@ static void add_sureness(const struct top_view *v, const struct allocsnoop_info 
 		return;
 	}
 	str__add(s, info->at_least ? "at least" : "estimate ");
-	if (!info->at_least)
+	if (!info->at_least && all->now.hits < TOP_FEW_HITS)
+		str__add(s, "of few samples");
+	else if (!info->at_least)
 		top_look__interval(s, v->utf8, info->alloc_bytes_se, (double)info->alloc_bytes,
 				   all->now.hits);
 }

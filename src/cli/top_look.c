@@ -6,7 +6,6 @@
 #include "cli/top_view.h"
 
 #define INTERVAL_95 1.96 /* half of it, of the normal distribution, in standard errors */
-#define FEW_HITS    10	 /* below so many hits a normal interval means nothing */
 
 static void add_scaled(struct str *s, double value, double step)
 {
@@ -46,7 +45,7 @@ void top_look__interval(struct str *s, bool utf8, double se, double value, u64 h
 
 	if (!(value > 0) || !(se > 0))
 		return;
-	if (hits < FEW_HITS)
+	if (hits < TOP_FEW_HITS)
 		str__add(s, "few");
 	else if (percent > 999)
 		str__add(s, ">999%");

@@ -153,6 +153,8 @@ const struct allocsnoop_frame *top_row__caller(const struct top_row *r);
 /* What shares are of: what rows are sorted by, where that adds up, else bytes. */
 u64 top_row__amount(const struct top_view *v, const struct top_row *r);
 
+#define TOP_FEW_HITS 10 /* below so many an interval of the normal distribution means nothing */
+
 /* top_look.c: "12.3M" of 1024, "12.3M" of 1000 (up to 7 digits in full), "±12%", and pictures. */
 void top_look__bytes(struct str *s, double bytes);
 void top_look__count(struct str *s, double count);

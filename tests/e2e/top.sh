@@ -1,0 +1,261 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# `allocsnoop top` in a real terminal (tmux): what it shows is what the program says of itself, keys,
+# sizes, colours, saving, and the terminal as it was when it ends, however it ends.
+. "$(dirname "$0")/../harness/lib.sh"
+need_root
+need tmux jq
+
+# A server of our own, which ends with us.
+export TMUX_TMPDIR=$TMP
+unset TMUX
+term() {
+	tmux -L top -f /dev/null "$@"
+}
+trap 'term kill-server 2>/dev/null; cleanup' EXIT
+
+pane() {
+	term capture-pane -p -t top
+}
+
+keys() {
+	term send-keys -t top "$@"
+}
+
+# sees WORDS [SECONDS]: waits until an extended regular expression is somewhere on the screen.
+sees() {
+	until_true "${2:-15}" pane_has "$1" || {
+		pane | sed 's/^/  screen: /' >&2
+		fail "the screen has no '$1'"
+	}
+}
+
+pane_has() {
+	pane | grep -qE -- "$1"
+}
+
+pane_lacks() {
+	! pane_has "$1"
+}
+
+# begin TERM COLUMNSxROWS ENVIRONMENT... -- OPTIONS...: a shell that starts it, and says how it ended. The
+# shell's settings of the terminal are in stty.before, and are those that must be found again.
+begin() {
+	local type=$1 cols=${2%x*} rows=${2#*x} env=()
+	shift 2
+	while [ "$1" != -- ]; do
+		env+=("$1")
+		shift
+	done
+	shift
+	term kill-session -t top 2>/dev/null || :
+	rm -f "$TMP"/status "$TMP"/stty.*
+	cat >"$TMP/session.sh" <<-END
+		cd '$TMP'
+		stty -g >stty.before
+		printf 'before\n'
+		env TERM=$type ${env[*]@Q} '$SNOOP' top ${*@Q} 2>messages
+		echo "\$?" >status.new
+		stty -g >stty.after
+		mv status.new status
+		printf 'ended here\n'
+		read -r line
+	END
+	term new-session -d -s top -x "$cols" -y "$rows" "bash --norc '$TMP/session.sh'"
+	term set-option -g -q status off >/dev/null
+}
+
+# ended STATUS [MESSAGES]: it ended so, left the terminal as it was, and said nothing else.
+ended() {
+	until_true 20 test -e "$TMP/status" || {
+		pane | sed 's/^/  screen: /' >&2
+		fail "does not end"
+	}
+	is_same "status" "$(cat "$TMP/status")" "$1"
+	cmp -s "$TMP/stty.before" "$TMP/stty.after" || fail "the terminal is not as it was"
+	sees 'ended here'
+	pane_has before || fail "what was on the screen before is gone"
+	pane_lacks 'allocations/s' || fail "the screen is not given back"
+	if [ -n "${2:-}" ]; then
+		grep -qE -- "$2" "$TMP/messages" || { show "$TMP/messages"; fail "no message with '$2'"; }
+	else
+		[ ! -s "$TMP/messages" ] || { show "$TMP/messages"; fail "says something at the end"; }
+	fi
+}
+
+# ---- what it shows is what the program did ----
+
+# Two functions, one four times as often; the totals of all are known at the end.
+mkfifo "$TMP/hold"
+HOLD_FIFO=$TMP/hold gated "$WORK/steady" 2
+begin tmux-256color 80x24 -- -i 200ms -p "$TARGET"
+sees 'exact .*total 0 bytes in 0'
+sees '^> +'"$TARGET"' .*steady'
+release
+until_true 20 grep -q '^done' "$TARGET_OUT" || fail "the workload does not end"
+read -r _ _ small_count small_bytes <<<"$(grep steady_small "$TARGET_OUT")"
+read -r _ _ large_count large_bytes <<<"$(grep steady_large "$TARGET_OUT")"
+sees "exact .* total $((small_bytes + large_bytes)) bytes in $((small_count + large_count))"
+sees 'no losses'
+
+keys Enter
+sees "^2 stacks of steady \(pid $TARGET\): $((small_bytes + large_bytes)) bytes in $((small_count + large_count))"
+keys t
+sees '^>.* steady_large +steady'
+keys c
+sees '^>.* steady_small +steady'
+keys Enter
+sees "^allocated +$small_bytes bytes in $small_count allocations"
+sees '^ +1 +steady_small +steady'
+sees '^ +2 +main'
+keys q
+sees '^2 stacks'
+
+# A filter applies at once, and goes with esc.
+keys f large
+sees 'filter: large'
+sees '^1 stack of'
+keys Enter
+sees 'with large'
+keys Escape
+sees '^2 stacks'
+
+# Saved: what is shown, in the format of the name, and not over what is there.
+keys s
+sees 'save to: allocsnoop-2[0-9-]*\.'
+keys C-u saved.json Enter
+sees 'saved as json: saved.json'
+sound "$TMP/saved.json"
+site_is "$TMP/saved.json" steady_small "$small_count" "$small_bytes"
+site_is "$TMP/saved.json" steady_large "$large_count" "$large_bytes"
+echo mine >"$TMP/saved.folded"
+keys s C-u saved.folded Enter
+sees 'replace it'
+keys n
+is_same 'a file that may not be replaced' "$(cat "$TMP/saved.folded")" mine
+keys s C-u saved.folded Enter
+sees 'replace it'
+keys y
+sees 'saved as folded'
+is_same "folded" "$(awk '{ n += $NF } END { print n }' "$TMP/saved.folded")" $((small_bytes + large_bytes))
+keys s C-u /nowhere/x.json Enter
+sees "cannot write '/nowhere/x.json': No such file"
+
+# All stacks, help, warnings.
+keys a
+sees '^2 stacks of all processes'
+keys h
+sees 'enter +open a process'
+keys Escape w
+sees '^no losses'
+keys Escape Escape Escape
+sees '^1 process'
+
+# Sizes: less is said, nothing breaks; and it grows again.
+term resize-window -t top -x 40 -y 10
+sees '^> +'"$TARGET"' .*steady$'
+sees '^top  process '"$TARGET"
+term resize-window -t top -x 3 -y 2
+until_true 10 pane_has '^>' || fail "nothing is left at 3x2"
+term resize-window -t top -x 200 -y 50
+sees 'allocations/s'
+sees '1/s|RATE/s.*SHARE.*TREND.*PROCESS'
+
+# Ctrl-Z gives the terminal back and fg takes it again: here nobody is there to say fg but kill.
+pid=$(pgrep -f "^$SNOOP top .*$TARGET")
+echo go 1<>"$TMP/hold" >&1
+finish "$TARGET"
+sees 'ENDED'
+keys q
+ended 0
+
+# ---- rates ----
+
+# Without end; 50,000 allocations a second of its own CPU time are 14.0M/s or less, four of five small.
+gated "$WORK/steady" 60
+begin vt100 80x24 NO_COLOR=1 -- -i 500ms -p "$TARGET" --value alloc-count
+release
+sees ' exact|exact +[0-9.]+M/s'
+sees '^> +'"$TARGET"
+keys Enter
+sees '^> .* steady_small'
+rates_are_right() {
+	pane | awk '/steady_small/ { small = $3 } /steady_large/ { large = $2 }
+		END { exit !(large > 100 && small > 3.5 * large && small < 4.5 * large) }'
+}
+pane | grep -q . # the rows begin with a marker or a blank
+small_to_large() {
+	pane | tr '>' ' ' | awk '/steady_small/ { small = $2 } /steady_large/ { large = $2 }
+		END { exit !(large > 100 && small > 3.5 * large && small < 4.5 * large) }'
+}
+until_true 15 small_to_large || {
+	pane >&2
+	fail "rates are not four to one"
+}
+# Not one colour or character of UTF-8 on such a terminal... its locale knows UTF-8, though.
+term capture-pane -p -e -t top | grep -qP '\x1b\[[0-9;]*3[0-8]' && fail "colours on a vt100"
+keys p
+sees 'PAUSED'
+keys p
+until_true 10 pane_lacks PAUSED || fail "does not go on"
+
+# Interrupted: as quiet an end.
+keys C-c
+ended 0
+kill "$TARGET"
+
+# ---- a COMMAND; ASCII ----
+
+cat >"$TMP/command.sh" <<END
+echo written over the screen
+exec env GO_FIFO= '$WORK/steady' 0.3 >&2
+END
+begin xterm 80x24 LC_ALL=C -- --live -i 200ms -- bash -c "echo over the screen; exec '$WORK/steady' 0.3"
+sees 'ENDED'
+sees ' live [0-9]+ bytes in [0-9]+'
+pane_lacks 'over the screen' || fail "COMMAND writes on the screen"
+pane | LC_ALL=C grep -q '[^ -~]' && fail "not ASCII"
+keys Enter
+sees 'steady_large'
+keys Q
+ended 0
+begin xterm 80x24 -- -i 200ms -- bash -c 'exit 7'
+sees 'ENDED'
+keys q
+ended 7
+
+# ---- signals ----
+
+gated "$WORK/steady" 60
+for signal in TERM HUP INT; do
+	begin tmux-256color 80x24 -- -p "$TARGET"
+	sees "^> +$TARGET"
+	kill -"$signal" "$(pgrep -f "^$SNOOP top -p $TARGET")"
+	ended 0
+done
+# Stopped, and let go on.
+begin tmux-256color 80x24 -- -i 200ms -p "$TARGET"
+sees "^> +$TARGET"
+pid=$(pgrep -f "^$SNOOP top -i 200ms -p $TARGET")
+is_stopped() {
+	[ "$(process_state "$pid")" = T ]
+}
+kill -TSTP "$pid"
+until_true 10 is_stopped || fail "SIGTSTP does not stop it"
+until_true 10 pane_lacks 'allocations/s' || fail "the terminal is not given back while it is stopped"
+kill -CONT "$pid"
+sees 'allocations/s'
+keys q
+ended 0
+kill "$TARGET"
+
+# ---- refused ----
+
+refused 2 'standard input is not a terminal' "$SNOOP" top
+grep -q '^hint: .*allocsnoop -i' "$TMP/refused.err" || fail "no hint at what needs no terminal"
+begin nonsense 80x24 -- -p 1
+ended 2 "terminal type 'nonsense': unknown"
+begin dumb 80x24 -- -p 1
+ended 2 "terminal type 'dumb': can't move"
+begin xterm 80x24 -- -p 2147483647
+ended 1 'no such process'
