@@ -127,7 +127,7 @@ const struct verb_row verb_rows[] = {
 	{ "diff", "FILE FILE", "what changed between two profiles", VERB_LATER },
 	{ "merge", "FILE...", "add profiles up", VERB_LATER },
 	{ "doctor", "[-f json]", "what works on this machine, and what helps", VERB_DOCTOR },
-	{ "top", "[OPTIONS] [-p PID | -- COMMAND]", "a live view", VERB_TOP },
+	{ "top", "[-p PID | -- COMMAND]", "a live view", VERB_TOP },
 	{},
 };
 

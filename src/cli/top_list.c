@@ -134,9 +134,27 @@ static void list__find_chosen(struct top_view *v, struct top_level *l)
 	l->chosen = at < v->list.cnt ? v->list.v[at]->key : 0;
 }
 
-int top_list__fill(struct top_view *v)
+/* Sorting takes a while where there are many rows: not for each key. */
+static bool list__is_made(struct top_view *v, const struct top_level *l)
 {
-	struct top_level *l = top_view__level(v);
+	struct top_made now;
+
+	memset(&now, 0, sizeof(now)); /* compared as bytes */
+	now.about = l->about;
+	now.sort = v->sort;
+	now.update = v->model->update;
+	now.filter_at = *l->filter ? l->filter_at : 0;
+	now.kind = l->kind;
+	now.backwards = v->backwards;
+	now.ended = v->ended;
+	if (!memcmp(&now, &v->made, sizeof(now)))
+		return true;
+	memcpy(&v->made, &now, sizeof(now));
+	return false;
+}
+
+static int list__make(struct top_view *v, const struct top_level *l)
+{
 	const struct top_table *t = level__table(v, l);
 	int err = 0;
 
@@ -147,6 +165,16 @@ int top_list__fill(struct top_view *v)
 		err = list__add(v, l, t->rows.v[i]);
 	if (v->list.cnt)
 		qsort_r(v->list.v, v->list.cnt, sizeof(*v->list.v), compare, v);
+	if (err)
+		memset(&v->made, 0, sizeof(v->made));
+	return err;
+}
+
+int top_list__fill(struct top_view *v)
+{
+	struct top_level *l = top_view__level(v);
+	int err = list__is_made(v, l) ? 0 : list__make(v, l);
+
 	list__find_chosen(v, l);
 	return err;
 }

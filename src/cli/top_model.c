@@ -247,12 +247,13 @@ static double rate(u64 now, u64 base, double seconds)
 static void row__rate(const struct top_model *m, struct top_row *r)
 {
 	double seconds = (double)top_model__rate_ns(m) / 1e9;
-	struct top_numbers *n = &r->now, *b = &r->base[0];
+	const struct top_numbers *n = &r->now;
+	const struct top_base *b = &r->base[0];
 
 	r->byte_rate = r->byte_rate_se = r->count_rate = r->count_rate_se = 0;
 	r->rate_hits = 0;
 	if (n->hits < b->hits) /* it was given up meanwhile, and began anew */
-		r->base[0] = r->base[1] = (struct top_numbers){};
+		r->base[0] = r->base[1] = (struct top_base){};
 	/* Estimates are rounded so that sums are right: one may move by 1 without a hit. */
 	if (!(seconds > 0) || r->moves || (n->hits == b->hits && !m->windows))
 		return;
@@ -263,10 +264,21 @@ static void row__rate(const struct top_model *m, struct top_row *r)
 	r->rate_hits = n->hits - b->hits;
 }
 
+/* Rates to 0.07 %, up to 2^65: more than a picture of eight steps shows. */
+static u16 trend__pack(double rate)
+{
+	return (u16)fmin(round(log2(1 + rate) * 1000), UINT16_MAX);
+}
+
+static double trend__unpack(u16 packed)
+{
+	return exp2(packed / 1000.0) - 1;
+}
+
 static void row__finish(const struct top_model *m, struct top_row *r)
 {
 	row__rate(m, r);
-	r->trend[m->update % TOP_TREND] = (float)r->byte_rate;
+	r->trend[m->update % TOP_TREND] = trend__pack(r->byte_rate);
 	r->ended = r->info && r->info->exited ? r->ended + 1 : 0;
 }
 
@@ -291,8 +303,16 @@ static void table__finish(const struct top_model *m, struct top_table *t)
 
 static void row__rebase(struct top_row *r, bool windows)
 {
-	r->base[0] = windows ? r->base[1] : r->now;
-	r->base[1] = r->now;
+	struct top_base now = {
+		.count = r->now.count,
+		.bytes = r->now.bytes,
+		.hits = r->now.hits,
+		.count_var = (float)r->now.count_var,
+		.bytes_var = (float)r->now.bytes_var,
+	};
+
+	r->base[0] = windows ? r->base[1] : now;
+	r->base[1] = now;
 }
 
 static void table__rebase(struct top_table *t, bool windows)
@@ -324,7 +344,7 @@ u64 top_model__rate_ns(const struct top_model *m)
 
 double top_row__trend(const struct top_model *m, const struct top_row *r, u32 i)
 {
-	return r->trend[(m->update + 1 + i) % TOP_TREND];
+	return trend__unpack(r->trend[(m->update + 1 + i) % TOP_TREND]);
 }
 
 int top_model__update(struct top_model *m, struct allocsnoop_profile *profile)

@@ -26,6 +26,13 @@ struct top_numbers {
 	u64 live_count, live_bytes;
 };
 
+/* Of them what rates need. There are a hundred thousand rows at times: none is larger than must be.
+ */
+struct top_base {
+	u64 count, bytes, hits;
+	float count_var, bytes_var;
+};
+
 struct top_row {
 	u64 key;
 	u64 process; /* of a stack: key of its process's row; 0 where it's of all of one name */
@@ -34,12 +41,12 @@ struct top_row {
 	bool moves;  /* a sum that others are moved into: no rate */
 	bool at_least;
 	struct top_numbers now;
-	struct top_numbers base[2];	/* before: see struct top_model */
+	struct top_base base[2];	/* before: see struct top_model */
 	double byte_rate, byte_rate_se; /* a second */
 	double count_rate, count_rate_se;
-	u64 rate_hits;		/* behind the rates */
-	float trend[TOP_TREND]; /* byte_rate of update i at i % TOP_TREND */
-	u32 filter_at;		/* the filter that it was last compared with, and what came of it */
+	u64 rate_hits;	      /* behind the rates */
+	u16 trend[TOP_TREND]; /* byte_rate of update i at i % TOP_TREND, packed */
+	u32 filter_at;	      /* the filter that it was last compared with, and what came of it */
 	bool filter_hit;
 
 	/* Of the newest profile, which owns them. */

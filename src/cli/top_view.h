@@ -84,6 +84,15 @@ struct top_column {
 };
 extern const struct top_column top_columns[];
 
+/* Where it is the same as before, so is the list. */
+struct top_made {
+	u64 about;
+	const struct top_column *sort;
+	u32 update, filter_at;
+	enum top_kind kind;
+	bool backwards, ended;
+};
+
 enum top_input { TOP_INPUT_NONE, TOP_INPUT_FILTER, TOP_INPUT_SAVE, TOP_INPUT_REPLACE };
 
 struct top_view {
@@ -104,6 +113,7 @@ struct top_view {
 
 	/* As it was drawn: what keys mean. */
 	VEC(const struct top_row *) list; /* of a table */
+	struct top_made made;		  /* what the list was made of */
 	u64 list_sum;			  /* of all its rows' amounts, filtered or not */
 	size_t unlisted;		  /* ended processes that are not in it */
 	size_t line_cnt;		  /* of a page */
