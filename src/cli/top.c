@@ -24,10 +24,10 @@
 #define INTERVAL_NS 1000000000ull
 #define KEY_MS	    40 /* from a key to what it does, at most */
 
-/* Profiles take no more than 1/20 of a core, and the screen stands still for 1/4 of the time at
- * most: where there are many stacks the interval becomes longer. */
+/* Profiles take no more than 1/20 of a core, and the screen stands still for half of the time at
+ * most (a profile waits for files that are being read): else the interval becomes longer. */
 #define CPU_PART  20
-#define WALL_PART 4
+#define WALL_PART 2
 
 struct top {
 	const struct cli_opts *o;

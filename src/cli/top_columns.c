@@ -128,19 +128,27 @@ const struct allocsnoop_frame *top_row__caller(const struct top_row *r)
 	return r->sample ? allocsnoop_sample__caller(r->sample) : NULL;
 }
 
+/* Who called it, and who called that one, for as long as there is room. */
 static void caller_cell(const struct top_view *v, const struct top_row *r, int width, struct str *s)
 {
 	const struct allocsnoop_frame *f = top_row__caller(r);
+	size_t at = 0, room = (size_t)width * 4; /* a character has 4 bytes at most */
 
 	(void)v;
-	(void)width;
 	if (!f) {
 		str__addf(s, "[stack: %s]", allocsnoop__end_name(r->sample->end));
 		return;
 	}
-	str__add(s, f->function);
-	if (*f->module)
-		str__addf(s, "  %s", top_look__basename(f->module));
+	str__addn(s, f->function, strnlen(f->function, room));
+	top_look__module(s, f);
+	while (at < r->sample->frame_cnt && r->sample->frames[at] != f)
+		at++;
+	while (++at < r->sample->frame_cnt && s->len < room) {
+		const char *name = r->sample->frames[at]->function;
+
+		str__add(s, " < ");
+		str__addn(s, name, strnlen(name, room));
+	}
 }
 
 /* ---- what they are sorted by ---- */
@@ -204,32 +212,32 @@ u64 top_row__amount(const struct top_view *v, const struct top_row *r)
 
 /* clang-format off */
 const struct top_column top_columns[] = {
-	{ "PID", 'P', "by process id", 7, 0, 1, TOP_OF_PROCESSES, false, false, ROLE_PLAIN,
+	{ "PID", 'P', "by process id", 7, 0, 2, TOP_OF_PROCESSES, false, false, ROLE_PLAIN,
 	  pid_cell, pid_value, BYTES },
-	{ "RATE/s", 'r', "by bytes a second", 7, 0, 0, TOP_OF_ANY, false, false, ROLE_PLAIN,
+	{ "RATE/s", 'r', "by bytes a second", 7, 0, 1, TOP_OF_ANY, false, false, ROLE_PLAIN,
 	  byte_rate_cell, byte_rate_value, BYTES },
-	{ "95%", 0, NULL, 5, 0, 4, ESTIMATE, false, false, ROLE_PLAIN, interval_cell, NULL, BYTES },
-	{ "ALLOCS/s", 'R', "by allocations a second", 8, 0, 5, TOP_OF_ANY, false, false, ROLE_PLAIN,
+	{ "95%", 0, NULL, 5, 0, 5, ESTIMATE, false, false, ROLE_PLAIN, interval_cell, NULL, BYTES },
+	{ "ALLOCS/s", 'R', "by allocations a second", 8, 0, 6, TOP_OF_ANY, false, false, ROLE_PLAIN,
 	  count_rate_cell, count_rate_value, COUNT },
-	{ "TOTAL", 't', "by bytes allocated", 7, 0, 3, TOP_OF_ANY, false, true, ROLE_PLAIN,
+	{ "TOTAL", 't', "by bytes allocated", 7, 0, 4, TOP_OF_ANY, false, true, ROLE_PLAIN,
 	  bytes_cell, bytes_value, BYTES },
-	{ "COUNT", 'c', "by number of allocations", 8, 0, 6, TOP_OF_ANY, false, true, ROLE_PLAIN,
+	{ "COUNT", 'c', "by number of allocations", 8, 0, 9, TOP_OF_ANY, false, true, ROLE_PLAIN,
 	  count_cell, count_value, COUNT },
-	{ "LIVE", 'l', "by live bytes", 7, 0, 2, LIVE, false, true, ROLE_PLAIN, live_bytes_cell,
+	{ "LIVE", 'l', "by live bytes", 7, 0, 3, LIVE, false, true, ROLE_PLAIN, live_bytes_cell,
 	  live_bytes_value, LIVE_BYTES },
-	{ "BLOCKS", 'L', "by live blocks", 8, 0, 8, LIVE, false, true, ROLE_PLAIN, live_count_cell,
+	{ "BLOCKS", 'L', "by live blocks", 8, 0, 7, LIVE, false, true, ROLE_PLAIN, live_count_cell,
 	  live_count_value, LIVE_COUNT },
-	{ "SHARE", 0, NULL, 11, 0, 9, TOP_OF_ANY, true, false, ROLE_TREND, share_cell, NULL, BYTES },
-	{ "TREND", 0, NULL, 8, TOP_TREND, 7, TOP_OF_ANY, true, false, ROLE_TREND, trend_cell, NULL,
+	{ "SHARE", 0, NULL, 8, 12, 10, TOP_OF_ANY, true, false, ROLE_TREND, share_cell, NULL, BYTES },
+	{ "TREND", 0, NULL, 8, TOP_TREND, 8, TOP_OF_ANY, true, false, ROLE_TREND, trend_cell, NULL,
 	  BYTES },
-	{ "CONTAINER", 0, NULL, 12, 20, 10, CONTAINERS, true, false, ROLE_PLAIN, container_cell, NULL,
+	{ "CONTAINER", 0, NULL, 12, 20, 11, CONTAINERS, true, false, ROLE_PLAIN, container_cell, NULL,
 	  BYTES },
 	{ "PROCESS", 0, NULL, 15, 0, 3, TOP_OF_NAMES, true, false, ROLE_PLAIN, comm_cell, NULL,
 	  BYTES },
 	/* The last column of each table has the rest of the line. */
-	{ "PROCESS", 'n', "by name", 12, 40, 0, TOP_OF_PROCESSES, true, false, ROLE_PLAIN,
+	{ "PROCESS", 'n', "by name", 12, 24, 0, TOP_OF_PROCESSES, true, false, ROLE_PLAIN,
 	  process_cell, NULL, BYTES },
-	{ "CALLER", 'n', "by name", 14, 50, 0, OF_STACKS, true, false, ROLE_PLAIN, caller_cell, NULL,
+	{ "CALLER", 'n', "by name", 24, 50, 0, OF_STACKS, true, false, ROLE_PLAIN, caller_cell, NULL,
 	  BYTES },
 	{},
 };

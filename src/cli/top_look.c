@@ -94,11 +94,15 @@ void top_look__trend(struct str *s, const struct top_view *v, const struct top_r
 	}
 }
 
-const char *top_look__basename(const char *path)
+void top_look__module(struct str *s, const struct allocsnoop_frame *f)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(f->module, '/');
+	const char *name = slash && slash[1] ? slash + 1 : f->module;
+	size_t len = strlen(name);
 
-	return slash && slash[1] ? slash + 1 : path;
+	if (!len || (!strncmp(f->function, name, len) && f->function[len] == '+'))
+		return;
+	str__addf(s, "  %s", name);
 }
 
 void top_look__process(struct str *s, const struct top_row *r)

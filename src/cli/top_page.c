@@ -116,8 +116,7 @@ static void stack__frame(struct page *p, const struct allocsnoop_frame *f, size_
 	str__addn(s, f->function, strnlen(f->function, NAME_MAX_SHOWN / 2));
 	if (f->inlined)
 		str__add(s, "  (inlined)");
-	if (*f->module)
-		str__addf(s, "  %s", top_look__basename(f->module));
+	top_look__module(s, f);
 	if (f->file)
 		str__addf(s, "  %s:%u", f->file, f->line);
 	page__str(p, ROLE_PLAIN, s, 5);

@@ -5,6 +5,7 @@
 #include "cli/top_view.h"
 
 #define COLUMNS_MAX 24
+#define RANKS	    16
 #define MARKER_COLS 1 /* before each row */
 
 struct layout {
@@ -13,10 +14,16 @@ struct layout {
 	size_t cnt;
 };
 
-static const struct top_column *by_rank(const struct top_view *v, u8 rank, size_t nth)
+/* What rows are sorted by is always there. */
+static u8 rank(const struct top_view *v, const struct top_column *col)
+{
+	return col->key && col->key == v->sort->key ? 0 : col->rank;
+}
+
+static const struct top_column *by_rank(const struct top_view *v, u8 wanted, size_t nth)
 {
 	for (const struct top_column *col = top_columns; col->head; col++) {
-		if (col->rank == rank && top_column__is_there(v, col) && !nth--)
+		if (rank(v, col) == wanted && top_column__is_there(v, col) && !nth--)
 			return col;
 	}
 	return NULL;
@@ -25,11 +32,11 @@ static const struct top_column *by_rank(const struct top_view *v, u8 rank, size_
 /* Marks what fits, the most important first. */
 static void layout__choose(const struct top_view *v, int room, bool *chosen)
 {
-	for (u8 rank = 0; rank < 16; rank++) {
+	for (u8 at = 0; at < RANKS; at++) {
 		const struct top_column *col;
 
-		for (size_t nth = 0; (col = by_rank(v, rank, nth)); nth++) {
-			if (rank && col->width + 1 > room)
+		for (size_t nth = 0; (col = by_rank(v, at, nth)); nth++) {
+			if (at && col->width + 1 > room)
 				continue;
 			chosen[col - top_columns] = true;
 			room -= col->width + 1;

@@ -172,7 +172,8 @@ void top_look__interval(struct str *s, bool utf8, double se, double value, u64 h
 void top_look__seconds(struct str *s, u64 ns);
 void top_look__bar(struct str *s, bool utf8, double part, int width);
 void top_look__trend(struct str *s, const struct top_view *v, const struct top_row *r, int width);
-const char *top_look__basename(const char *path);
+/* "  libc.so.6", unless the function is called by a place in it: "libc.so.6+0x2724a". */
+void top_look__module(struct str *s, const struct allocsnoop_frame *f);
 /* "nginx (pid 12, ended)" */
 void top_look__process(struct str *s, const struct top_row *r);
 
