@@ -66,10 +66,10 @@ static const char *row__name(const struct top_row *r)
 /* By the column, then by what hardly changes: rows of equal values must not dance. */
 static int compare(const void *pa, const void *pb, void *arg)
 {
-	const struct top_row *a = *(const struct top_row *const *)pa;
-	const struct top_row *b = *(const struct top_row *const *)pb;
+	const struct top_item *ia = pa, *ib = pb;
+	const struct top_row *a = ia->row, *b = ib->row;
 	const struct top_view *v = arg;
-	int got = v->sort->value ? compare_u64(v->sort->value(a), v->sort->value(b))
+	int got = v->sort->value ? compare_u64(ia->value, ib->value)
 				 : strcasecmp(row__name(a), row__name(b));
 
 	got = v->backwards ? -got : got;
@@ -103,10 +103,12 @@ static bool is_old(const struct top_view *v, const struct top_row *r)
 
 static int list__add(struct top_view *v, const struct top_level *l, struct top_row *r)
 {
-	u64 amount = top_row__amount(v, r);
+	struct top_item item = { .row = r };
+	u64 amount;
 
 	if (l->kind == TOP_STACKS && r->process != l->about)
 		return 0;
+	amount = top_row__amount(v, r);
 	v->list_sum = v->list_sum > UINT64_MAX - amount ? UINT64_MAX : v->list_sum + amount;
 	if (!row__passes(r, l))
 		return 0;
@@ -114,7 +116,9 @@ static int list__add(struct top_view *v, const struct top_level *l, struct top_r
 		v->unlisted++;
 		return 0;
 	}
-	return vec__push(&v->list, (const struct top_row *)r);
+	if (v->sort->value)
+		item.value = v->sort->value(r);
+	return vec__push(&v->list, item);
 }
 
 /* The cursor stays with its row; where that is gone, with its place. */
@@ -126,12 +130,12 @@ static void list__find_chosen(struct top_view *v, struct top_level *l)
 		l->at = 0;
 		return;
 	}
-	while (at < v->list.cnt && v->list.v[at]->key != l->chosen)
+	while (at < v->list.cnt && v->list.v[at].row->key != l->chosen)
 		at++;
 	if (at == v->list.cnt)
 		at = v->list.cnt ? MIN(l->at, v->list.cnt - 1) : 0;
 	l->at = at;
-	l->chosen = at < v->list.cnt ? v->list.v[at]->key : 0;
+	l->chosen = at < v->list.cnt ? v->list.v[at].row->key : 0;
 }
 
 /* Sorting takes a while where there are many rows: not for each key. */
@@ -183,7 +187,7 @@ const struct top_row *top_list__chosen(struct top_view *v)
 {
 	size_t at = top_view__level(v)->at;
 
-	return at < v->list.cnt ? v->list.v[at] : NULL;
+	return at < v->list.cnt ? v->list.v[at].row : NULL;
 }
 
 void top_list__choose(struct top_view *v, size_t at)
@@ -192,5 +196,5 @@ void top_list__choose(struct top_view *v, size_t at)
 
 	l->at = v->list.cnt ? MIN(at, v->list.cnt - 1) : 0;
 	/* At the top it's whoever is there, not the one that is there now. */
-	l->chosen = l->at ? v->list.v[l->at]->key : 0;
+	l->chosen = l->at ? v->list.v[l->at].row->key : 0;
 }

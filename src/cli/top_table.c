@@ -138,7 +138,7 @@ void top_table__draw(struct top_view *v, struct canvas *c, int rows)
 	v->room = (size_t)MAX(rows, 0);
 	level__scroll(l, v->list.cnt, v->room);
 	for (size_t i = l->offset; i < v->list.cnt && i < l->offset + v->room; i++)
-		draw_row(v, &layout, v->list.v[i], i == l->at, c);
+		draw_row(v, &layout, v->list.v[i].row, i == l->at, c);
 	if (!v->list.cnt && rows > 0)
 		canvas__put(c, ROLE_FAINT,
 			    *l->filter ? " nothing matches the filter" : " nothing was allocated");

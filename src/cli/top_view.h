@@ -84,6 +84,13 @@ struct top_column {
 };
 extern const struct top_column top_columns[];
 
+/* A row of the list. The value stands beside it: sorting a hundred thousand rows must not visit
+ * them. */
+struct top_item {
+	u64 value; /* the greater comes first; 0: by name */
+	const struct top_row *row;
+};
+
 /* Where it is the same as before, so is the list. */
 struct top_made {
 	u64 about;
@@ -112,12 +119,12 @@ struct top_view {
 	u32 filter_cnt; /* filters typed so far */
 
 	/* As it was drawn: what keys mean. */
-	VEC(const struct top_row *) list; /* of a table */
-	struct top_made made;		  /* what the list was made of */
-	u64 list_sum;			  /* of all its rows' amounts, filtered or not */
-	size_t unlisted;		  /* ended processes that are not in it */
-	size_t line_cnt;		  /* of a page */
-	size_t room;			  /* rows or lines that can be seen */
+	VEC(struct top_item) list; /* of a table */
+	struct top_made made;	   /* what the list was made of */
+	u64 list_sum;		   /* of all its rows' amounts, filtered or not */
+	size_t unlisted;	   /* ended processes that are not in it */
+	size_t line_cnt;	   /* of a page */
+	size_t room;		   /* rows or lines that can be seen */
 
 	enum top_input input;
 	char typed[TOP_INPUT_MAX];
