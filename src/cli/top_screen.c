@@ -152,6 +152,11 @@ void screen__close(void)
 {
 	if (!screen)
 		return;
+	if (!exit_ca_mode) { /* what was shown stays: not below what comes next */
+		move((int)getmaxy(stdscr) - 1, 0);
+		clrtoeol();
+		refresh();
+	}
 	endwin();
 	signals__set_terminal(NULL, NULL, 0);
 	delscreen(screen);
