@@ -56,8 +56,7 @@ WORK_CXX := $(wildcard tests/workload/*.cc)
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 SAN_OBJ  := $(LIB_SRC:%.c=$(BUILD)/san/%.o)
-TOP_SAN  := $(patsubst %,$(BUILD)/san/src/cli/%.o,top_canvas top_columns top_header top_input top_keys top_list top_look \
-	      top_model top_notes top_page top_save top_table top_view table options suggest output signals)
+CLI_SAN  := $(patsubst %.c,$(BUILD)/san/%.o,$(filter-out src/cli/main.c src/cli/top.c src/cli/top_screen.c,$(CLI_SRC)))
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
 BASE_OBJ := $(filter $(BUILD)/obj/src/base/%,$(LIB_OBJ))
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
@@ -80,7 +79,7 @@ $(SKEL): $(BUILD)/gen/allocsnoop.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name allocsnoop_bpf > $@.tmp && mv $@.tmp $@
 
 # ---- library and tool ----
-$(LIB_OBJ) $(SAN_OBJ) $(TOP_SAN): | $(SKEL)
+$(LIB_OBJ) $(SAN_OBJ) $(CLI_SAN): | $(SKEL)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -149,8 +148,8 @@ $(BUILD)/tests/unit/%_test: tests/unit/%_test.c $(SAN_OBJ)
 	$(call say,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -O1 $(SAN) -o $@ $< $(filter %.o,$^) $(LIBIBERTY) $(LIBS)
 
-# Of the command, what `top` knows and draws: all but the terminal.
-$(BUILD)/tests/unit/top_model_test $(BUILD)/tests/unit/top_view_test: $(TOP_SAN)
+# And the command, without what needs a terminal.
+$(BUILD)/tests/unit/top_model_test $(BUILD)/tests/unit/top_view_test: $(CLI_SAN)
 
 $(BUILD)/tests/bpf/%_test: tests/bpf/%_test.c $(SAN_OBJ)
 	@mkdir -p $(@D)
@@ -234,5 +233,5 @@ help:
 		'make clean    remove $(BUILD)' \
 		'Variables: SANITIZE=1 (with make clean), V=1 (show commands), CFLAGS=, BUILD='
 
--include $(LIB_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(TOP_SAN:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(WORK_BIN:%=%.d)
+-include $(LIB_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(CLI_SAN:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(WORK_BIN:%=%.d)
 endif

@@ -21,8 +21,9 @@
 #include "cli/top_screen.h"
 #include "cli/top_view.h"
 
-#define INTERVAL_NS 1000000000ull
-#define KEY_MS	    40 /* from a key to what it does, at most */
+#define INTERVAL_NS	 1000000000ull
+#define INTERVAL_MOST_NS (1ull << 60) /* 36 years: sums with it don't overflow */
+#define KEY_MS		 40	      /* from a key to what it does, at most */
 
 /* Profiles take no more than 1/20 of a core, and the screen stands still for half of the time at
  * most (a profile waits for files that are being read): else the interval becomes longer. */
@@ -126,8 +127,7 @@ static void interval__fit(struct top *t, u64 cpu_ns, u64 wall_ns)
 	u64 least = MAX(cpu_ns * CPU_PART, wall_ns * WALL_PART);
 
 	t->view.interval_ns = MAX(t->interval_ns, least);
-	t->next_ns =
-		clock_ns(CLOCK_MONOTONIC) + t->view.interval_ns - MIN(wall_ns, t->view.interval_ns);
+	t->next_ns = clock_ns(CLOCK_MONOTONIC) - wall_ns + t->view.interval_ns;
 }
 
 static int top__update(struct top *t)
@@ -291,9 +291,10 @@ static int top__all(struct top *t)
 
 int run__top(const struct cli_opts *o)
 {
-	struct top t = { .o = o, .interval_ns = o->interval_ns ? o->interval_ns : INTERVAL_NS };
+	struct top t = { .o = o };
 	int status;
 
+	t.interval_ns = o->interval_ns ? MIN(o->interval_ns, INTERVAL_MOST_NS) : INTERVAL_NS;
 	signals__init();
 	signals__catch_suspend();
 	top_notes__init(&t.notes, o->verbosity);

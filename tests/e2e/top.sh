@@ -263,8 +263,8 @@ sleep 0.2 # two signals within 100 ms are one wish
 kill -TERM "$pid"
 ended 143
 
-# A terminal that goes takes it with it.
-begin tmux-256color 80x24 -- -i 200ms -p "$TARGET"
+# A terminal that goes takes it with it, even where nobody is told.
+begin tmux-256color 80x24 env --ignore-signal=HUP -- -i 200ms -p "$TARGET"
 sees "^> +$TARGET"
 pid=$(top_pid)
 term kill-session -t top
