@@ -14,6 +14,8 @@
  * rates are means over this time, and up to twice as long. */
 #define WINDOWS_BASE_NS 5000000000ull
 
+#define NAMES_LEAST 1000 /* stacks whose names are remembered for nothing */
+
 void top_model__init(struct top_model *m)
 {
 	*m = (struct top_model){};
@@ -38,6 +40,7 @@ static void table__fini(struct top_table *t)
 
 void top_model__fini(struct top_model *m)
 {
+	map__free(&m->named);
 	table__fini(&m->processes);
 	table__fini(&m->stacks);
 	table__fini(&m->names);
@@ -102,15 +105,34 @@ static u64 key__process(const struct top_model *m, u32 pid, const char *comm)
 	return key__hash(m, words, sizeof(words));
 }
 
-/* Stacks without an id are told apart by why, and by what was called. */
-static u64 key__stack(const struct top_model *m, u64 of, const struct allocsnoop_sample *s)
+/* Without an id it's no stack, but a sum of calls whose stacks were lost, or were given up. */
+static u64 key__frames(const struct top_model *m, const struct allocsnoop_sample *s)
 {
-	u64 words[4] = { of, s->stack_id };
+	u64 words[3] = { s->end };
 
-	if (!s->stack_id) {
-		words[2] = s->end;
-		words[3] = key__hash(m, s->allocator, strlen(s->allocator));
+	for (size_t i = 0; i < s->frame_cnt; i++) {
+		const struct allocsnoop_frame *f = s->frames[i];
+
+		words[1] = key__hash(m, f->function, strlen(f->function));
+		words[2] = key__hash(m, f->module, strlen(f->module));
+		words[0] = key__hash(m, words, sizeof(words));
 	}
+	return words[0];
+}
+
+/* Names are looked at once for each stack. 0 or -ENOMEM. */
+static int key__names(struct top_model *m, const struct allocsnoop_sample *s, u64 *key)
+{
+	if (s->stack_id && map__get(&m->named, s->stack_id, key))
+		return 0;
+	*key = key__frames(m, s);
+	return s->stack_id ? map__put(&m->named, s->stack_id, *key) : 0;
+}
+
+static u64 key__stack(const struct top_model *m, u64 of, u64 names)
+{
+	u64 words[2] = { of, names };
+
 	return key__hash(m, words, sizeof(words));
 }
 
@@ -162,11 +184,11 @@ static int take_process(struct top_model *m, const struct allocsnoop_process *p)
 	return 0;
 }
 
-static int take_stack(struct top_model *m, struct top_table *t, u64 process, u64 of,
+static int take_stack(struct top_model *m, struct top_table *t, u64 process, u64 key,
 		      const struct allocsnoop_sample *s)
 {
 	struct top_row *row;
-	int err = table__row(m, t, key__stack(m, of, s), &row);
+	int err = table__row(m, t, key, &row);
 
 	if (err)
 		return err;
@@ -185,10 +207,14 @@ static int take_sample(struct top_model *m, const struct allocsnoop_sample *s)
 {
 	u64 name = key__process(m, 0, s->comm);
 	u64 process = s->pid ? key__process(m, s->pid, s->comm) : name;
-	int err = take_stack(m, &m->stacks, process, process, s);
+	u64 names;
+	int err = key__names(m, s, &names);
 
-	/* Another key than that of an ended process's stack, which `name` is too. */
-	return err ? err : take_stack(m, &m->names, 0, ~name, s);
+	if (!err)
+		err = take_stack(m, &m->stacks, process, key__stack(m, process, names), s);
+	if (!err)
+		err = take_stack(m, &m->names, 0, key__stack(m, name, names), s);
+	return err;
 }
 
 static int take_all(struct top_model *m)
@@ -244,6 +270,20 @@ static double rate(u64 now, u64 base, double seconds)
 	return now > base ? (double)(now - base) / seconds : 0;
 }
 
+static void row__rebase(struct top_row *r, bool windows)
+{
+	struct top_base now = {
+		.count = r->now.count,
+		.bytes = r->now.bytes,
+		.hits = r->now.hits,
+		.count_var = (float)r->now.count_var,
+		.bytes_var = (float)r->now.bytes_var,
+	};
+
+	r->base[0] = windows ? r->base[1] : now;
+	r->base[1] = now;
+}
+
 static void row__rate(const struct top_model *m, struct top_row *r)
 {
 	double seconds = (double)top_model__rate_ns(m) / 1e9;
@@ -252,8 +292,11 @@ static void row__rate(const struct top_model *m, struct top_row *r)
 
 	r->byte_rate = r->byte_rate_se = r->count_rate = r->count_rate_se = 0;
 	r->rate_hits = 0;
-	if (n->hits < b->hits) /* it was given up meanwhile, and began anew */
-		r->base[0] = r->base[1] = (struct top_base){};
+	/* Stacks of the row were given up: what came since can't be told from what they had. */
+	if (n->hits < b->hits) {
+		row__rebase(r, false);
+		return;
+	}
 	/* Estimates are rounded so that sums are right: one may move by 1 without a hit. */
 	if (!(seconds > 0) || r->moves || (n->hits == b->hits && !m->windows))
 		return;
@@ -301,20 +344,6 @@ static void table__finish(const struct top_model *m, struct top_table *t)
 	t->rows.cnt = kept;
 }
 
-static void row__rebase(struct top_row *r, bool windows)
-{
-	struct top_base now = {
-		.count = r->now.count,
-		.bytes = r->now.bytes,
-		.hits = r->now.hits,
-		.count_var = (float)r->now.count_var,
-		.bytes_var = (float)r->now.bytes_var,
-	};
-
-	r->base[0] = windows ? r->base[1] : now;
-	r->base[1] = now;
-}
-
 static void table__rebase(struct top_table *t, bool windows)
 {
 	for (size_t i = 0; i < t->rows.cnt; i++)
@@ -347,6 +376,13 @@ double top_row__trend(const struct top_model *m, const struct top_row *r, u32 i)
 	return trend__unpack(r->trend[(m->update + 1 + i) % TOP_TREND]);
 }
 
+/* Of stacks that were given up there would be ever more. */
+static void model__forget_names(struct top_model *m)
+{
+	if (m->named.cnt > 2 * allocsnoop_profile__sample_cnt(m->profile) + NAMES_LEAST)
+		map__clear(&m->named);
+}
+
 int top_model__update(struct top_model *m, struct allocsnoop_profile *profile)
 {
 	struct allocsnoop_profile *before = m->profile;
@@ -367,6 +403,7 @@ int top_model__update(struct top_model *m, struct allocsnoop_profile *profile)
 	table__finish(m, &m->processes);
 	table__finish(m, &m->stacks);
 	table__finish(m, &m->names);
+	model__forget_names(m);
 	allocsnoop_profile__free(before);
 	return err;
 }

@@ -2,7 +2,8 @@
 /*
  * What `top` knows: one profile after the other becomes rows by process, by stack of a process and
  * by stack of a name, each with its numbers now and before, so that there are rates. Rows are known
- * by a key that stays theirs from profile to profile.
+ * by a key that stays theirs from profile to profile. As in reports, stacks whose frames have equal
+ * names are one row.
  *
  * Numbers of a row may fall, when estimates are revised or a stack is given up and comes again:
  * such a row has no rate below 0. What ended long ago, and stacks that were given up, are sums that
@@ -66,6 +67,7 @@ struct top_model {
 	struct top_table processes;
 	struct top_table stacks; /* of each process */
 	struct top_table names;	 /* stacks of all processes of a name */
+	struct map named;	 /* stack id -> hash of its frames' names */
 	struct top_row all;	 /* the profile's sums */
 	u64 secret[2];		 /* of keys: names are chosen by others */
 	u32 update;		 /* the newest; the first is 1 */

@@ -99,6 +99,29 @@ static struct allocsnoop_profile *shared_stack(void)
 	return p;
 }
 
+/* Two calls in one function are one row, as in reports. */
+static void test_equal_names(void)
+{
+	struct allocsnoop_profile *p = profile__new();
+	const struct allocsnoop_frame *m = frame(p, "malloc", "/usr/lib/libc.so.6", 1);
+	struct allocsnoop_process *proc = add_process(p, 1, "app", "/opt/app");
+	struct top_model model;
+
+	row(p, proc, 1, 1, 10, FRAMES(m, frame(p, "twice", "/opt/app", 0x10)));
+	row(p, proc, 2, 2, 20, FRAMES(m, frame(p, "twice", "/opt/app", 0x20)));
+	row(p, proc, 3, 4, 40, FRAMES(m, frame(p, "twice", "/opt/lib.so", 0x20)));
+	row(p, proc, 4, 8, 80, FRAMES(m));
+	p->info.duration_ns = SECOND;
+	profile__finish(p);
+	top_model__init(&model);
+	update(&model, p);
+	CHECK_EQ(model.stacks.rows.cnt, 3);
+	CHECK_EQ(model.names.rows.cnt, 3);
+	CHECK_EQ(by_stack(&model.stacks, 2)->now.bytes, 30);
+	CHECK_EQ(by_stack(&model.stacks, 3)->now.bytes, 40);
+	top_model__fini(&model);
+}
+
 static void test_names(void)
 {
 	struct top_model m;
@@ -137,8 +160,8 @@ static struct allocsnoop_profile *aged(u64 seconds, u64 kept, u64 given_up, u64 
 	return p;
 }
 
-/* A stack that is given up and comes again has the rate of its new calls; what took its old ones,
- * and what ended processes are moved into, has none. */
+/* A stack that was given up and comes again has the rate of its new calls, where it was gone in
+ * between; what took its old ones, and what ended processes are moved into, has none. */
 static void test_moves(void)
 {
 	struct top_model m;
@@ -155,8 +178,10 @@ static void test_moves(void)
 	CHECK_EQ(by_stack(&m.stacks, 1)->byte_rate, 70);
 	CHECK(by_pid(&m, 0)->moves && by_pid(&m, 0)->byte_rate == 0);
 	update(&m, aged(4, 3, 104, 50)); /* given up and new between two looks */
-	CHECK_EQ(by_stack(&m.stacks, 1)->byte_rate, 30);
+	CHECK_EQ(by_stack(&m.stacks, 1)->byte_rate, 0);
 	CHECK_EQ(by_pid(&m, 5)->byte_rate, 0);
+	update(&m, aged(5, 5, 104, 50));
+	CHECK_EQ(by_stack(&m.stacks, 1)->byte_rate, 20);
 	top_model__fini(&m);
 }
 
@@ -256,6 +281,7 @@ int main(void)
 	test_rates();
 	test_sums();
 	test_names();
+	test_equal_names();
 	test_moves();
 	test_sampled();
 	test_windows();
