@@ -36,6 +36,7 @@ bool screen__is_utf8(void)
 static int term__check(void)
 {
 	const char *term = getenv("TERM");
+	bool able;
 	int status;
 
 	if (!term || !*term || setupterm(term, STDOUT_FILENO, &status) != OK) {
@@ -43,7 +44,9 @@ static int term__check(void)
 		err__hint("TERM=vt100 knows what every terminal knows");
 		return -EINVAL;
 	}
-	if (!cursor_address || !clear_screen) {
+	able = cursor_address && clear_screen;
+	del_curterm(cur_term);
+	if (!able) {
 		err__fail(-EINVAL, "top: terminal type '%s': can't move its cursor", term);
 		err__hint("reports in between need nothing of it: allocsnoop -i 1s");
 		return -EINVAL;

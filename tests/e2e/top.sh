@@ -97,6 +97,7 @@ ended() {
 		pane | sed 's/^/  screen: /' >&2
 		fail "does not end"
 	}
+	[ "$(cat "$TMP/status")" = "$1" ] || show "$TMP/messages"
 	is_same "status" "$(cat "$TMP/status")" "$1"
 	cmp -s "$TMP/stty.before" "$TMP/stty.after" || fail "the terminal is not as it was"
 	sees '^ended here$'
