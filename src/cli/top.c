@@ -258,7 +258,8 @@ static int top__loop(struct top *t)
 		err = top__show(t);
 		if (!err)
 			err = top__poll(t);
-		top__take_keys(t);
+		if (!err)
+			top__take_keys(t);
 	}
 	return err;
 }

@@ -489,8 +489,8 @@ static void test_every_size(void)
 		update(&s, any_profile(5 - i, 3));
 	for (size_t way = 0; way < ARRAY_SIZE(ways); way++) {
 		press(&s, ways[way]);
-		for (int rows = 0; rows <= 26; rows++) {
-			for (int cols = 0; cols <= 130; cols += cols < 45 ? 1 : 17) {
+		for (int rows = 0; rows <= 26; rows += rows < 9 ? 1 : 8) {
+			for (int cols = 0; cols <= 130; cols += cols < 30 ? 1 : 13) {
 				s.view.rows = rows;
 				s.view.cols = cols;
 				s.view.utf8 = cols % 2;
@@ -517,7 +517,7 @@ static void test_every_key(void)
 	struct screen s;
 
 	screen__new(&s, 24, 80, true);
-	for (u64 i = 0; i < 6000; i++) {
+	for (u64 i = 0; i < 2500; i++) {
 		u32 key = (u8)keys[draw_number(sizeof(keys) - 1)];
 
 		if (!draw_number(4))
