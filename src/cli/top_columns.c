@@ -40,7 +40,7 @@ static void interval_cell(const struct top_view *v, const struct top_row *r, int
 {
 	(void)width;
 	if (!r->at_least) /* there is no interval of a lower bound */
-		top_look__interval(s, v->utf8, r->byte_rate_se, r->byte_rate, r->rate_hits);
+		top_look__interval(s, v->utf8, r->byte_rate_se, r->byte_rate, r->rate_hits, "few");
 }
 
 static void count_rate_cell(const struct top_view *v, const struct top_row *r, int width,

@@ -51,11 +51,9 @@ static void add_sureness(const struct top_view *v, const struct allocsnoop_info 
 		return;
 	}
 	str__add(s, info->at_least ? "at least" : "estimate ");
-	if (!info->at_least && all->now.hits < TOP_FEW_HITS)
-		str__add(s, "of few samples");
-	else if (!info->at_least)
+	if (!info->at_least)
 		top_look__interval(s, v->utf8, info->alloc_bytes_se, (double)info->alloc_bytes,
-				   all->now.hits);
+				   all->now.hits, "(few samples)");
 }
 
 static void draw_rates(const struct top_view *v, const struct allocsnoop_info *info,
@@ -131,9 +129,11 @@ static void draw_mode(const struct top_view *v, const struct allocsnoop_info *in
 		top_look__seconds(&s, top_model__rate_ns(v->model));
 	}
 	add_budget(info, &s);
-	if (v->live)
+	if (v->live) {
 		str__addf(&s, "  live %" PRIu64 " bytes in %" PRIu64, info->live_bytes,
 			  info->live_count);
+		top_look__live_interval(&s, v->utf8, &v->model->all.now);
+	}
 	add_sampling(info, &s);
 	canvas__put(c, ROLE_PLAIN, s.s ? s.s : "");
 	c->oom |= s.oom;

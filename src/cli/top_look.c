@@ -5,6 +5,7 @@
 
 #include "cli/top_view.h"
 
+#define FEW_HITS    10	 /* below so many an interval of the normal distribution means nothing */
 #define INTERVAL_95 1.96 /* half of it, of the normal distribution, in standard errors */
 
 static void add_scaled(struct str *s, double value, double step)
@@ -39,18 +40,33 @@ void top_look__count(struct str *s, double count)
 		add_scaled(s, count, 1000);
 }
 
-void top_look__interval(struct str *s, bool utf8, double se, double value, u64 hits)
+void top_look__interval(struct str *s, bool utf8, double se, double value, u64 hits,
+			const char *few)
 {
 	double percent = value > 0 ? ceil(100 * INTERVAL_95 * se / value) : 0;
 
 	if (!(value > 0) || !(se > 0))
 		return;
-	if (hits < TOP_FEW_HITS)
-		str__add(s, "few");
+	if (hits < FEW_HITS)
+		str__add(s, few);
 	else if (percent > 999)
 		str__add(s, ">999%");
 	else
 		str__addf(s, "%s%.0f%%", utf8 ? "±" : "+-", percent);
+}
+
+/* Samples of one size and of a small probability p stand for n/p with a variance of n/p^2: the
+ * square of the first through the second is n. Of other ones it's how many such it would take. */
+void top_look__live_interval(struct str *s, bool utf8, const struct top_numbers *n)
+{
+	double bytes = (double)n->live_bytes, hits;
+
+	if (!(n->live_bytes_var > 0) || !n->live_bytes)
+		return;
+	hits = bytes * bytes / n->live_bytes_var;
+	str__add(s, " ");
+	top_look__interval(s, utf8, sqrt(n->live_bytes_var), bytes, (u64)fmin(round(hits), 1e18),
+			   "(few samples)");
 }
 
 void top_look__seconds(struct str *s, u64 ns)

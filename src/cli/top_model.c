@@ -163,6 +163,7 @@ static void numbers__add_sample(struct top_numbers *n, const struct allocsnoop_s
 	n->bytes_var += s->alloc_bytes_var;
 	n->live_count = sum(n->live_count, s->live_count);
 	n->live_bytes = sum(n->live_bytes, s->live_bytes);
+	n->live_bytes_var += s->live_bytes_var;
 }
 
 static int take_process(struct top_model *m, const struct allocsnoop_process *p)
@@ -242,6 +243,7 @@ static void take_sums(struct top_model *m)
 		.bytes_var = info->alloc_bytes_se * info->alloc_bytes_se,
 		.live_count = info->live_count,
 		.live_bytes = info->live_bytes,
+		.live_bytes_var = info->live_bytes_se * info->live_bytes_se,
 	};
 	for (size_t i = 0; i < m->processes.rows.cnt; i++) {
 		if (m->processes.rows.v[i]->seen == m->update)

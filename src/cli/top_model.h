@@ -25,6 +25,7 @@ struct top_numbers {
 	u64 hits;	  /* behind them */
 	double count_var, bytes_var;
 	u64 live_count, live_bytes;
+	double live_bytes_var; /* of stacks only */
 };
 
 /* Of them what rates need. There are a hundred thousand rows at times: none is larger than must be.

@@ -86,11 +86,11 @@ static void stack__numbers(struct page *p, const struct top_row *r, struct str *
 {
 	const char *bound = r->at_least ? "at least " : "";
 
-	str__addf(s, LABEL "%s%" PRIu64 " bytes in %" PRIu64 " allocations  ", "allocated", bound,
+	str__addf(s, LABEL "%s%" PRIu64 " bytes in %" PRIu64 " allocations ", "allocated", bound,
 		  r->now.bytes, r->now.count);
 	if (!r->at_least)
 		top_look__interval(s, p->v->utf8, sqrt(r->now.bytes_var), (double)r->now.bytes,
-				   r->now.hits);
+				   r->now.hits, "(few samples)");
 	page__str(p, ROLE_PLAIN, s, LABEL_COLS);
 	if (r->moves) {
 		str__addf(s, LABEL "none: a sum that others are moved into", "rate");
@@ -107,6 +107,7 @@ static void stack__numbers(struct page *p, const struct top_row *r, struct str *
 		return;
 	str__addf(s, LABEL "%" PRIu64 " bytes in %" PRIu64 " blocks", "live", r->now.live_bytes,
 		  r->now.live_count);
+	top_look__live_interval(s, p->v->utf8, &r->now);
 	page__str(p, ROLE_PLAIN, s, LABEL_COLS);
 }
 

@@ -170,12 +170,13 @@ const struct allocsnoop_frame *top_row__caller(const struct top_row *r);
 /* What shares are of: what rows are sorted by, where that adds up, else bytes. */
 u64 top_row__amount(const struct top_view *v, const struct top_row *r);
 
-#define TOP_FEW_HITS 10 /* below so many an interval of the normal distribution means nothing */
-
 /* top_look.c: "12.3M" of 1024, "12.3M" of 1000 (up to 7 digits in full), "±12%", and pictures. */
 void top_look__bytes(struct str *s, double bytes);
 void top_look__count(struct str *s, double count);
-void top_look__interval(struct str *s, bool utf8, double se, double value, u64 hits);
+void top_look__interval(struct str *s, bool utf8, double se, double value, u64 hits,
+			const char *few);
+/* " ±12%" of what is live; nothing where that is exact. */
+void top_look__live_interval(struct str *s, bool utf8, const struct top_numbers *n);
 void top_look__seconds(struct str *s, u64 ns);
 void top_look__bar(struct str *s, bool utf8, double part, int width);
 void top_look__trend(struct str *s, const struct top_view *v, const struct top_row *r, int width);

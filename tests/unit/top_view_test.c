@@ -244,6 +244,8 @@ static void test_live(void)
 	update(&s, sampled_live_profile());
 	press(&s, "\r");
 	check_golden(&s, "live_sampled");
+	press(&s, "j\r"); /* of four samples */
+	check_golden(&s, "live_few");
 	screen__free(&s);
 }
 
