@@ -490,11 +490,14 @@ static int format__unknown(const char *name)
 
 const struct format_row *cli_format__of_file(const char *path)
 {
+	const struct format_row *best = NULL;
+
 	for (const struct format_row *f = format_rows; f->name; f++) {
-		if (ends_with(path, f->extension))
-			return f;
+		if (ends_with(path, f->extension) &&
+		    (!best || strlen(f->extension) > strlen(best->extension)))
+			best = f;
 	}
-	return NULL;
+	return best;
 }
 
 static int format__choose(struct cli_opts *o)

@@ -129,7 +129,7 @@ extern const struct format_row format_rows[];
 int cli_opts__parse(struct cli_opts *o, int argc, char **argv);
 void cli_opts__fini(struct cli_opts *o);
 
-/* The format that the name of a file asks for; NULL: none. */
+/* The format of the longest extension that the file's name has; NULL: none. */
 const struct format_row *cli_format__of_file(const char *path);
 
 /* suggest.c: the remedies of usage errors, given to err__hint() */
