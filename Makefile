@@ -36,6 +36,7 @@ CFLAGS   ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP
 LIBS     := -lbpf -lelf -ldw -lcapstone -ljansson -lprotobuf-c -lz -pthread -lm
 LIBIBERTY := -liberty
+CURSES   := -lncursesw -ltinfo
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 ifeq ($(SANITIZE),1)
 ALL_CFLAGS += $(SAN)
@@ -56,6 +57,7 @@ WORK_CXX := $(wildcard tests/workload/*.cc)
 PROTO    := $(BUILD)/gen/profile.pb-c.c
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/profile.pb-c.o
 SAN_OBJ  := $(LIB_SRC:%.c=$(BUILD)/san/%.o) $(BUILD)/san/profile.pb-c.o
+CLI_SAN  := $(patsubst %.c,$(BUILD)/san/%.o,$(filter-out src/cli/main.c src/cli/top.c src/cli/top_screen.c,$(CLI_SRC)))
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
 BASE_OBJ := $(filter $(BUILD)/obj/src/base/%,$(LIB_OBJ))
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
@@ -131,7 +133,7 @@ $(HTML_PAGE): $(HTML_SRC) $(HTML_DIR)/with
 $(BUILD)/obj/src/report/html.o $(BUILD)/san/src/report/html.o: $(HTML_PAGE)
 
 # ---- library and tool ----
-$(LIB_OBJ) $(SAN_OBJ): | $(SKEL) $(PROTO)
+$(LIB_OBJ) $(SAN_OBJ) $(CLI_SAN): | $(SKEL) $(PROTO)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -159,7 +161,7 @@ $(BUILD)/liballocsnoop.so: $(LIB_OBJ)
 # The tool sees the library only through its API; base/ it has a copy of.
 $(BUILD)/allocsnoop: $(CLI_OBJ) $(BASE_OBJ) $(BUILD)/liballocsnoop.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BASE_OBJ) $(BUILD)/liballocsnoop.a $(LIBIBERTY) $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BASE_OBJ) $(BUILD)/liballocsnoop.a $(LIBIBERTY) $(LIBS) $(CURSES)
 
 $(BUILD)/allocsnoop.pc: Makefile include/allocsnoop.h
 	@mkdir -p $(@D)
@@ -216,7 +218,10 @@ uninstall:
 $(BUILD)/tests/unit/%_test: tests/unit/%_test.c $(SAN_OBJ)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -O1 $(SAN) -o $@ $< $(SAN_OBJ) $(LIBIBERTY) $(LIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -O1 $(SAN) -o $@ $< $(filter %.o,$^) $(LIBIBERTY) $(LIBS)
+
+# And the command, without what needs a terminal.
+$(BUILD)/tests/unit/top_model_test $(BUILD)/tests/unit/top_view_test: $(CLI_SAN)
 
 $(BUILD)/tests/bpf/%_test: tests/bpf/%_test.c $(SAN_OBJ)
 	@mkdir -p $(@D)
@@ -276,12 +281,12 @@ demo: need-root deps
 
 # ---- packages ----
 DEPS := gcc g++ make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev libcapstone-dev \
-	libjansson-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev libc6-dev binutils sqlite3
+	libjansson-dev libprotobuf-c-dev protobuf-c-compiler libncurses-dev zlib1g-dev libc6-dev binutils sqlite3
 # Debian's npm is 360 packages; one from elsewhere is as good, and can't stand beside it.
 DEPS_HTML := $(DEPS) $(if $(shell command -v npm),,nodejs npm)
 DEPS_CHECK := $(DEPS_HTML) bpftrace jq git perl python3 python3.11 valgrind gdb strace musl-tools libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 \
 	libgc1 go-md2man qemu-system-x86 cpio busybox-static libclang-rt-14-dev locales openssl ruby kmod procps util-linux passwd clang-format cppcheck \
-	mandoc zsh fish golang-go protobuf-compiler heaptrack chromium libjemalloc-dev libxml2-utils
+	mandoc zsh fish golang-go protobuf-compiler heaptrack chromium libjemalloc-dev libxml2-utils tmux
 DEPS_BENCH := $(DEPS_CHECK) linux-perf
 
 deps: PKGS = $(DEPS)
@@ -325,5 +330,5 @@ help:
 		'make clean    remove $(BUILD)' \
 		'Variables: SANITIZE=1 (with make clean), V=1 (show commands), CFLAGS=, BUILD=, NO_HTML=1 (no -f html)'
 
--include $(LIB_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(WORK_BIN:%=%.d)
+-include $(LIB_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(CLI_SAN:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(WORK_BIN:%=%.d)
 endif

@@ -428,6 +428,11 @@ ALLOCSNOOP_API const struct allocsnoop_point *
 allocsnoop_profile__point(const struct allocsnoop_profile *profile, size_t i);
 ALLOCSNOOP_API void allocsnoop_profile__free(struct allocsnoop_profile *profile);
 
+/* The frame that asked the allocator: `operator new` and what else stands between a program and its
+ * allocator is skipped. NULL where the stack has no caller. */
+ALLOCSNOOP_API const struct allocsnoop_frame *
+allocsnoop_sample__caller(const struct allocsnoop_sample *sample);
+
 /* ---- saved profiles ---- */
 
 /*

@@ -374,6 +374,11 @@ const char *allocsnoop__format_help(size_t i)
 	return allocsnoop__format_name(i) ? writers[i]->help : NULL;
 }
 
+const struct allocsnoop_frame *allocsnoop_sample__caller(const struct allocsnoop_sample *s)
+{
+	return sample__caller(s);
+}
+
 /* ---- discovery ---- */
 
 struct listing {

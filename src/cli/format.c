@@ -44,7 +44,7 @@ static size_t extension__fits(const struct format_row *f, const char *output)
 }
 
 /* By the longest extension (".dhat.json" is not ".json"), else by the stem. NULL: none. */
-static const struct format_row *format__of_output(const char *output)
+const struct format_row *format__of_output(const char *output)
 {
 	const struct format_row *best = NULL;
 	size_t best_len = 0;

@@ -48,6 +48,8 @@ static int dispatch(const struct cli_opts *o)
 		return run__doctor(o);
 	if (o->verb & VERB_SAVED)
 		return run__saved(o);
+	if (o->verb == VERB_TOP)
+		return run__top(o);
 	return o->verb == VERB_LIST ? run__list(o) : run__record(o);
 }
 

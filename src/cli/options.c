@@ -419,6 +419,26 @@ static int verb__read(struct cli_opts *o, char **words)
 	return 0;
 }
 
+/* `top` takes options and a COMMAND behind `--`. */
+static int top_words__read(struct parser *p)
+{
+	int err = options__read(p);
+
+	if (err || p->o->help || p->o->version)
+		return err;
+	if (p->dashes && optind >= p->argc)
+		return err__fail(-EINVAL, "no COMMAND after '--'");
+	if (optind >= p->argc)
+		return 0;
+	if (!p->dashes) {
+		err__fail(-EINVAL, "top: takes options only, not '%s'", p->argv[optind]);
+		err__hint("to start a program: allocsnoop top -- %s", p->argv[optind]);
+		return -EINVAL;
+	}
+	p->o->words = &p->argv[optind];
+	return 0;
+}
+
 static int verb_word__take(struct cli_opts *o, char **word)
 {
 	if (o->verb == VERB_DOCTOR)
@@ -463,7 +483,9 @@ static int words__read(struct parser *p)
 	if (optind >= p->argc)
 		return 0;
 	err = verb__read(p->o, &p->argv[optind++]);
-	return err ? err : verb_words__read(p);
+	if (!err)
+		err = p->o->verb == VERB_TOP ? top_words__read(p) : verb_words__read(p);
+	return err;
 }
 
 /* ---- what options mean to each other ---- */
@@ -486,7 +508,8 @@ static int value__check(struct cli_opts *o)
 {
 	bool sampled = o->sample_bytes || o->sample_rate < 1;
 
-	if (o->value == VALUE_NOT_GIVEN)
+	o->value_given = o->value != VALUE_NOT_GIVEN;
+	if (!o->value_given)
 		o->value = o->live ? ALLOCSNOOP_LIVE_BYTES : ALLOCSNOOP_ALLOC_BYTES;
 	if (!o->live && o->value != ALLOCSNOOP_ALLOC_BYTES && o->value != ALLOCSNOOP_ALLOC_COUNT)
 		return err__fail(-EINVAL,
@@ -656,6 +679,20 @@ static int saved__check(const struct parser *p)
 	return format__choose(p->o);
 }
 
+/* What can be sorted by has a column. */
+static int top__check(const struct parser *p)
+{
+	int err = verb__check(p);
+
+	if (!err)
+		err = record__check(p->o);
+	if (err || p->o->value <= ALLOCSNOOP_LIVE_COUNT)
+		return err;
+	err__fail(-EINVAL, "--value: 'top' has no column for it");
+	err__hint("alloc-bytes, alloc-count, live-bytes or live-count");
+	return -EINVAL;
+}
+
 int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 {
 	CLEANUP(parser__fini) struct parser p = { .o = o, .argc = argc, .argv = argv };
@@ -677,6 +714,8 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv)
 		return doctor__check(&p);
 	if (o->verb & VERB_SAVED)
 		return saved__check(&p);
+	if (o->verb == VERB_TOP)
+		return top__check(&p);
 	return o->verb == VERB_LIST ? list__check(&p) : record__check(o);
 }
 

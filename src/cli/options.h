@@ -41,7 +41,8 @@ enum verb {
 	VERB_MERGE = 64,
 	VERB_SAVED = VERB_REPORT | VERB_DIFF | VERB_MERGE, /* read saved profiles */
 	VERB_REPORTS = VERB_RECORD | VERB_SAVED,	   /* write a report */
-	VERB_ALL = VERB_RECORD | VERB_LIST | VERB_DOCTOR | VERB_SAVED,
+	VERB_TOP = 256,
+	VERB_ALL = VERB_RECORD | VERB_LIST | VERB_DOCTOR | VERB_SAVED | VERB_TOP,
 };
 
 /* cli_opts.value: it depends on --live, or on what was saved. */
@@ -154,6 +155,8 @@ int cli_opts__parse(struct cli_opts *o, int argc, char **argv);
 void cli_opts__fini(struct cli_opts *o);
 
 /* format.c */
+/* The format that the file's name stands for: the longest extension it has; NULL: none. */
+const struct format_row *format__of_output(const char *path);
 /* Sets o->format, by its name or the output's. 0, or -EINVAL in words. */
 int format__choose(struct cli_opts *o);
 /* What can't be told of a recording of this kind, said before it. 0, or -EINVAL in words. */

@@ -68,11 +68,10 @@ static u64 old_ns(const struct cli_opts *o)
 	return __builtin_mul_overflow(o->interval_ns, OLD_INTERVALS, &ns) ? 0 : ns;
 }
 
-static int run__open(struct run *r)
+void run__options(const struct cli_opts *o, struct allocsnoop_opts *opts)
 {
-	const struct cli_opts *o = r->o;
-	struct allocsnoop_opts opts = {
-		.sz = sizeof(opts),
+	*opts = (struct allocsnoop_opts){
+		.sz = sizeof(*opts),
 		.pids = o->pids.v,
 		.pid_cnt = o->pids.cnt,
 		.argv = o->words,
@@ -98,21 +97,32 @@ static int run__open(struct run *r)
 		.max_overhead = o->max_overhead,
 		.overhead_if_possible = o->overhead_default,
 		.lines = o->lines || o->format->lines,
-		.log = progress__log,
-		.log_arg = &r->progress,
 	};
-	int err = allocsnoop__open(&opts, &r->session);
+}
 
-	if (!err)
-		return 0;
+void run__say_open(int err)
+{
 	say__library();
 	if (err == -EPERM && geteuid() && !*allocsnoop__hint())
 		say__hint("run it with sudo");
+}
+
+static int run__open(struct run *r)
+{
+	struct allocsnoop_opts opts;
+	int err;
+
+	run__options(r->o, &opts);
+	opts.log = progress__log;
+	opts.log_arg = &r->progress;
+	err = allocsnoop__open(&opts, &r->session);
+	if (err)
+		run__say_open(err);
 	return err;
 }
 
 /* Under sudo COMMAND becomes root without anybody having said so. */
-static void hint_user(const struct cli_opts *o)
+void run__hint_user(const struct cli_opts *o)
 {
 	const char *user = getenv("SUDO_USER");
 
@@ -130,7 +140,7 @@ static int run__start(struct run *r)
 	u64 start_ns;
 	int err;
 
-	hint_user(r->o);
+	run__hint_user(r->o);
 	err = allocsnoop__start(r->session);
 	if (err) {
 		say__library();
@@ -227,8 +237,7 @@ static int run__loop(struct run *r)
 
 /* ---- end ---- */
 
-/* COMMAND's own exit status; 0 while it runs on, or when there is none. */
-static int command_status(struct allocsnoop *session)
+int run__command_status(struct allocsnoop *session)
 {
 	int status;
 
@@ -264,7 +273,7 @@ static int run__all(struct run *r)
 		run__report(r, true);
 	if (err || stop_err || r->output_err)
 		return EXIT_FAILED;
-	return command_status(r->session);
+	return run__command_status(r->session);
 }
 
 int run__record(const struct cli_opts *o)

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +22,10 @@
 static _Atomic int64_t stop_ns; /* when the end was asked for; 0: not yet */
 static atomic_int report_wanted;
 static _Atomic(const char *) temporary;
+static atomic_int suspend_wanted;
+static _Atomic(const struct termios *) terminal_found; /* NULL: no terminal is in use */
+static const char *terminal_bytes;
+static size_t terminal_len;
 
 static int64_t now_ns(void)
 {
@@ -28,6 +33,18 @@ static int64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* tcsetattr(3) and write(2) may be called in a handler. */
+static void terminal__restore(void)
+{
+	const struct termios *found = atomic_load(&terminal_found);
+
+	if (!found)
+		return;
+	if (write(STDOUT_FILENO, terminal_bytes, terminal_len) < 0)
+		(void)0; /* it has gone, perhaps */
+	tcsetattr(STDIN_FILENO, TCSANOW, found);
 }
 
 static void on_stop(int sig)
@@ -39,6 +56,7 @@ static void on_stop(int sig)
 		return;
 	if (path)
 		unlink(path);
+	terminal__restore();
 	signal(sig, SIG_DFL);
 	raise(sig); /* delivered when the handler returns */
 }
@@ -47,6 +65,12 @@ static void on_report(int sig)
 {
 	(void)sig;
 	atomic_store(&report_wanted, 1);
+}
+
+static void on_suspend(int sig)
+{
+	(void)sig;
+	atomic_store(&suspend_wanted, 1);
 }
 
 static void on_pipe(int sig)
@@ -94,6 +118,31 @@ bool signals__take_report(void)
 void signals__set_temporary(const char *path)
 {
 	atomic_store(&temporary, path);
+}
+
+void signals__set_terminal(const struct termios *found, const char *bytes, size_t len)
+{
+	atomic_store(&terminal_found, NULL);
+	terminal_bytes = bytes;
+	terminal_len = len;
+	atomic_store(&terminal_found, found);
+}
+
+void signals__catch_suspend(void)
+{
+	handle(SIGTSTP, on_suspend, true);
+}
+
+bool signals__take_suspend(void)
+{
+	return atomic_exchange(&suspend_wanted, 0);
+}
+
+void signals__suspend(void)
+{
+	signal(SIGTSTP, SIG_DFL);
+	raise(SIGTSTP);
+	signals__catch_suspend();
 }
 
 void signals__die_of_pipe(void)

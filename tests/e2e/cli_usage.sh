@@ -113,6 +113,16 @@ usage "--comm: name '1234567890abcdef': longer than any process name" '15 bytes'
 usage "--comm: name 'a,,b': an empty pattern" '' --comm a,,b
 usage "--duration: means nothing to 'doctor'" '' doctor -d 5
 usage "doctor: takes options only, not 'x'" '' doctor x
+for option in '-d 5' '-o x' '-f json' '--by process' '-t 5'; do
+	# Words of one option, split on purpose.
+	usage "means nothing to 'top'" '' top $option
+done
+usage "top: takes options only, not 'sqlite3'" '^hint: .*allocsnoop top -- sqlite3$' top sqlite3 a.db
+usage "no COMMAND after '--'" '' top --
+usage "--pid: not together with a COMMAND" '' top -p 1 -- true
+usage "--value: 'top' has no column for it" 'live-bytes' top -l --value peak-bytes
+usage "--older: needs --live" '' top --older 5s
+usage 'top: standard input is not a terminal' 'allocsnoop -i 1s' top
 usage "--format folded: 'doctor' has no such format" 'text or json' doctor -f folded
 
 # Views, and saved profiles.
@@ -137,7 +147,7 @@ usage "'-': standard input can be read only once" '' report - a -
 usage "--format 'xml': unknown" 'pprof' report -f xml a
 
 # Known, but not there yet: none of them may silently do nothing.
-for option in '--by thread' top; do
+for option in '--by thread'; do
 	# Words of one option, split on purpose.
 	usage 'not yet in this version' '' $option -d 1s
 done
