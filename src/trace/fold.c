@@ -236,11 +236,46 @@ static void record__drop_proc(struct record *r, struct recorded_proc *p)
 	free(p);
 }
 
-static u64 record__group_of(const struct record *r, u64 proc)
+/* A group's threads aren't told apart. */
+static void record__regroup(const struct record *r, struct as_tally_key *key)
 {
-	const struct recorded_proc *p = record__find_proc(r, proc);
+	const struct recorded_proc *p = record__find_proc(r, key->proc);
 
-	return p && p->group ? p->group->proc : proc;
+	if (!p || !p->group)
+		return;
+	key->proc = p->group->proc;
+	key->size_class = as_key_class(key);
+}
+
+/* Names of threads whose process is folded, or of all. */
+static void record__drop_threads(struct record *r, bool all)
+{
+	struct map left = {};
+	u64 key, val;
+
+	for (size_t i = 0; map__next(&r->threads, &i, &key, &val);) {
+		struct recorded_thread *t = (void *)(uintptr_t)val;
+		const struct recorded_proc *p = record__find_proc(r, t->proc);
+
+		/* Without memory for what is left some have no names. */
+		if (all || (p && p->group) || map__put(&left, key, val))
+			free(t);
+	}
+	map__free(&r->threads);
+	r->threads = left;
+}
+
+void record__fold_threads(struct record *r)
+{
+	u64 before = r->rows.cnt + r->past.cnt;
+
+	for (size_t i = 0; i < r->rows.cnt; i++)
+		r->rows.v[i].key.size_class = as_key_class(&r->rows.v[i].key);
+	for (size_t i = 0; i < r->past.cnt; i++)
+		r->past.v[i].sums.key.size_class = as_key_class(&r->past.v[i].sums.key);
+	record__compact(r, row__join, past_row__join);
+	record__drop_threads(r, true);
+	r->threads_cnt += before;
 }
 
 /* What a process was on its way to another program (a shell's child before execve), without having
@@ -271,10 +306,11 @@ void record__fold(struct record *r, size_t keep)
 	if (!cnt)
 		return;
 	for (size_t i = 0; i < r->rows.cnt; i++)
-		r->rows.v[i].key.proc = record__group_of(r, r->rows.v[i].key.proc);
+		record__regroup(r, &r->rows.v[i].key);
 	for (size_t i = 0; i < r->past.cnt; i++)
-		r->past.v[i].sums.key.proc = record__group_of(r, r->past.v[i].sums.key.proc);
+		record__regroup(r, &r->past.v[i].sums.key);
 	record__compact(r, row__fold, past_row__fold);
+	record__drop_threads(r, false);
 	for (size_t i = first; i < r->ended_at; i++)
 		record__drop_proc(r, record__find_proc(r, r->ended.v[i]));
 	r->ended.cnt -= r->ended_at;
@@ -313,6 +349,7 @@ u64 record__bytes(const struct record *r)
 	       r->rows.cnt * (sizeof(*r->rows.v) + MAP_ENTRY +
 			      (r->duty ? sizeof(struct duty_row) + ALLOC_COST : 0)) +
 	       r->past.cnt * (sizeof(*r->past.v) + MAP_ENTRY) + r->finished.cnt * MAP_ENTRY +
+	       r->threads.cnt * (sizeof(struct recorded_thread) + ALLOC_COST + MAP_ENTRY) +
 	       r->procs.cnt * (sizeof(struct recorded_proc) + ALLOC_COST + 2 * MAP_ENTRY);
 }
 
