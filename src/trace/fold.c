@@ -236,15 +236,40 @@ static void record__drop_proc(struct record *r, struct recorded_proc *p)
 	free(p);
 }
 
-/* A group's threads aren't told apart. */
-static void record__regroup(const struct record *r, struct as_tally_key *key)
+static u64 record__group_of(const struct record *r, u64 proc)
 {
-	const struct recorded_proc *p = record__find_proc(r, key->proc);
+	const struct recorded_proc *p = record__find_proc(r, proc);
 
-	if (!p || !p->group)
-		return;
-	key->proc = p->group->proc;
+	return p && p->group ? p->group->proc : proc;
+}
+
+static bool key__drop_thread(struct as_tally_key *key)
+{
+	bool any = as_key_tid(key);
+
 	key->size_class = as_key_class(key);
+	return any;
+}
+
+/* A group's threads aren't told apart. Their rows become one before images do: they are of one. */
+static void record__join_threads(struct record *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->rows.cnt; i++) {
+		struct as_tally_key *key = &r->rows.v[i].key;
+
+		if (record__group_of(r, key->proc) != key->proc)
+			any |= key__drop_thread(key);
+	}
+	for (size_t i = 0; i < r->past.cnt; i++) {
+		struct as_tally_key *key = &r->past.v[i].sums.key;
+
+		if (record__group_of(r, key->proc) != key->proc)
+			any |= key__drop_thread(key);
+	}
+	if (any)
+		record__compact(r, row__join, past_row__join);
 }
 
 /* Names of threads whose process is folded, or of all. */
@@ -267,15 +292,12 @@ static void record__drop_threads(struct record *r, bool all)
 
 void record__fold_threads(struct record *r)
 {
-	u64 before = r->rows.cnt + r->past.cnt;
-
 	for (size_t i = 0; i < r->rows.cnt; i++)
-		r->rows.v[i].key.size_class = as_key_class(&r->rows.v[i].key);
+		r->threads_cnt += key__drop_thread(&r->rows.v[i].key);
 	for (size_t i = 0; i < r->past.cnt; i++)
-		r->past.v[i].sums.key.size_class = as_key_class(&r->past.v[i].sums.key);
+		r->threads_cnt += key__drop_thread(&r->past.v[i].sums.key);
 	record__compact(r, row__join, past_row__join);
 	record__drop_threads(r, true);
-	r->threads_cnt += before;
 }
 
 /* What a process was on its way to another program (a shell's child before execve), without having
@@ -305,10 +327,11 @@ void record__fold(struct record *r, size_t keep)
 	first = r->ended_at - cnt;
 	if (!cnt)
 		return;
+	record__join_threads(r);
 	for (size_t i = 0; i < r->rows.cnt; i++)
-		record__regroup(r, &r->rows.v[i].key);
+		r->rows.v[i].key.proc = record__group_of(r, r->rows.v[i].key.proc);
 	for (size_t i = 0; i < r->past.cnt; i++)
-		record__regroup(r, &r->past.v[i].sums.key);
+		r->past.v[i].sums.key.proc = record__group_of(r, r->past.v[i].sums.key.proc);
 	record__compact(r, row__fold, past_row__fold);
 	record__drop_threads(r, false);
 	for (size_t i = first; i < r->ended_at; i++)
