@@ -253,9 +253,23 @@ struct as_tally_key {
 	__u64 stack; /* id; 0: the stack was lost */
 	__u64 proc;  /* process image: see as_proc_event */
 	__u32 site;
-	__u32 size_class;
+	__u32 size_class; /* and, where threads are told apart, the thread: see below */
 };
 _Static_assert(sizeof(struct as_tally_key) == 24, "hash keys are compared as bytes");
+
+/* Both fit: thread ids are below 2^22 (PID_MAX_LIMIT, include/linux/threads.h). */
+#define AS_KEY_TID_SHIFT 9
+_Static_assert(AS_CLASS_CNT == 1 << AS_KEY_TID_SHIFT, "classes and nothing else are below it");
+
+static inline __u32 as_key_class(const struct as_tally_key *key)
+{
+	return key->size_class & (AS_CLASS_CNT - 1);
+}
+
+static inline __u32 as_key_tid(const struct as_tally_key *key)
+{
+	return key->size_class >> AS_KEY_TID_SHIFT;
+}
 
 struct as_tally {
 	__u64 cnt;
@@ -428,15 +442,16 @@ struct as_rss {
 
 /* ---- events in the ring buffer ---- */
 
-#define AS_EVENT_STACK 1
-#define AS_EVENT_PROC  2
-#define AS_EVENT_MAP   3
-#define AS_EVENT_FULL  4 /* the tally is half full: flip it now */
-#define AS_EVENT_COPY  5
-#define AS_EVENT_BLOCK 6
-#define AS_EVENT_RANGE 7
-#define AS_EVENT_OVER  8
-#define AS_EVENT_EXEC  9
+#define AS_EVENT_STACK	1
+#define AS_EVENT_PROC	2
+#define AS_EVENT_MAP	3
+#define AS_EVENT_FULL	4 /* the tally is half full: flip it now */
+#define AS_EVENT_COPY	5
+#define AS_EVENT_BLOCK	6
+#define AS_EVENT_RANGE	7
+#define AS_EVENT_OVER	8
+#define AS_EVENT_EXEC	9
+#define AS_EVENT_THREAD 10
 
 struct as_stack_event {
 	__u32 type;
@@ -469,6 +484,15 @@ struct as_over_event {
 	__u32 how; /* AS_OVER_* */
 	__u64 proc;
 };
+
+/* Where threads are told apart: one of an announced image has ended. */
+struct as_thread_event {
+	__u32 type;
+	__u32 tid;
+	__u64 proc;
+	char comm[16]; /* as it was called last */
+};
+_Static_assert(sizeof(struct as_thread_event) == 32, "no padding");
 
 /* An executable mapping: from the iterator (one for each), or when a target maps a file not yet
  * READY. */

@@ -21,6 +21,7 @@ const volatile __u64 as_ring_quarter = 0; /* bytes waiting after which user spac
 const volatile __u64 as_copies_max = 0;	  /* bytes of stack copies that may wait in the ring */
 const volatile __u64 as_live = 0;	  /* follow blocks until they are freed */
 const volatile __u64 as_events = 0;	  /* tell of each block that comes or goes */
+const volatile __u64 as_threads = 0;	  /* sums are told apart by thread */
 const volatile __u64 as_layers = 0;	  /* there are sites of a layer above 0 */
 const volatile __u64 as_bucket_mask = 0;  /* elements of `buckets` - 1 */
 const volatile __u64 as_live_row_max = 1; /* elements of `live_rows` */

@@ -107,6 +107,19 @@ static __always_inline void proc__over(__u64 proc, __u32 how)
 		bpf_map_delete_elem(&announced, &proc);
 }
 
+/* Whoever looks at the sums later can't ask the thread for its name any more. */
+static __always_inline void thread__tell(struct task_struct *task)
+{
+	struct as_thread_event ev = { .type = AS_EVENT_THREAD, .tid = task->pid };
+
+	ev.proc = proc__id(task);
+	if (!bpf_map_lookup_elem(&announced, &ev.proc))
+		return;
+	bpf_probe_read_kernel(ev.comm, sizeof(ev.comm), task->comm);
+	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_NO_WAKEUP))
+		loss__count(AS_LOSS_PROC_RING_FULL);
+}
+
 /* The current thread ends; its process does when no other is left. */
 static __always_inline void thread__ended(void)
 {
@@ -114,6 +127,8 @@ static __always_inline void thread__ended(void)
 	__u32 tid = task->pid;
 
 	bpf_map_delete_elem(&stops, &tid); /* it was killed before it stopped */
+	if (as_threads)
+		thread__tell(task);
 	if (!task->signal->live.counter)
 		proc__over(proc__id(task), AS_OVER_ENDED);
 }

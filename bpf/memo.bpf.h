@@ -89,7 +89,7 @@ static __noinline int memo__flush(struct as_memo *m)
 /* Adds one call to a memo's sums. */
 static __always_inline void memo__add(struct as_memo *m, __u64 size)
 {
-	__u32 class = as_size_class(size);
+	__u32 class = size__key(size);
 
 	if (m->key.size_class != class) {
 		memo__flush(m);

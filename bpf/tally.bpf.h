@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Sums by stack, process, site and size class, in whichever of the two tallies is active. */
+/* Sums by stack, process, site, size class and perhaps thread, in whichever of the two tallies is
+ * active. */
 #ifndef ALLOCSNOOP_TALLY_BPF_H
 #define ALLOCSNOOP_TALLY_BPF_H
 
-/* The size's part of a sum's key. Live rows stay in the kernel, and there would be too many by
- * class; where no estimate asks for the class, powers of two do. */
+/* The part of a sum's key that changes from call to call: the size's, and the current thread's.
+ * Live rows stay in the kernel, and there would be too many by class; where no estimate asks for
+ * the class, powers of two do. */
 static __always_inline __u32 size__key(__u64 size)
 {
 	__u32 class = as_size_class(size);
 
-	return as_live && !as_sampling ? as_octave(class) : class;
+	if (as_live && !as_sampling)
+		class = as_octave(class);
+	if (as_threads)
+		class |= (__u32)bpf_get_current_pid_tgid() << AS_KEY_TID_SHIFT;
+	return class;
 }
 
 static __always_inline void tally__bump(struct as_tally *t, const struct as_tally *more)

@@ -141,7 +141,8 @@ struct allocsnoop_opts {
 	bool overhead_if_possible; /* ... then there is a warning and no budget instead */
 	bool lines;   /* frames have source lines, and frames of inlined functions, where files have
 		       * debugging information */
-	bool threads; /* threads are told apart: rows have tid and thread */
+	bool threads; /* threads are told apart: rows have tid and thread, more of them are needed
+		       * (max_rows), and above max_memory the threads so far become one */
 };
 
 /*
@@ -305,7 +306,7 @@ struct allocsnoop_sample {
 	bool at_least;	/* lower bounds: with max_overhead, where hits took so much of the time that
 			   they can't be scaled */
 	uint32_t tid;	/* of the thread; 0 unless threads were told apart */
-	const char *thread; /* its name; NULL likewise */
+	const char *thread; /* its last name, "" unknown; NULL likewise */
 
 	/* Of a difference: the same row in the profile before. Variances are sums of both. */
 	uint64_t base_alloc_count, base_alloc_bytes;

@@ -358,6 +358,8 @@ static int making__allocator_frame(struct making *m, const struct traced_site *s
 				   const char *allocator, const struct allocsnoop_frame **out)
 {
 	struct allocsnoop_frame *f = arena__alloc(&m->p->arena, sizeof(*f));
+	struct symbol_name name = { .function = allocator };
+	int err;
 
 	if (!f)
 		return -ENOMEM;
@@ -365,9 +367,13 @@ static int making__allocator_frame(struct making *m, const struct traced_site *s
 	f->module = site && site->file ? arena__intern(&m->p->arena, site->file->path) : "";
 	f->offset = site ? site->site->probe_off : 0;
 	*out = f;
-	if (site && site->file && f->module)
-		return making__build_id(m, site->file, &f->build_id);
-	return f->module ? 0 : -ENOMEM;
+	if (!f->module)
+		return -ENOMEM;
+	if (!site || !site->file)
+		return 0;
+	name.raw = site->site->symbol;
+	err = mangled__intern(&m->p->arena, &name, &f->mangled);
+	return err ? err : making__build_id(m, site->file, &f->build_id);
 }
 
 /* The frames that follow that of the allocator. */

@@ -110,7 +110,7 @@ int sample__live(struct making *m, size_t at, const struct recorded_proc *proc,
 	const struct live_row *r = &m->live.rows.v[at];
 	const struct as_heap *heap = making__heap(m, proc);
 	struct image *image = proc ? making__image(m, proc->proc) : NULL;
-	u32 class = r->sums.key.size_class;
+	u32 class = as_key_class(&r->sums.key);
 	double p = sampler__p(&m->s->sampler, class);
 	bool over = image && image->over;
 	struct estimate e = {};

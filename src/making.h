@@ -43,6 +43,7 @@ struct making {
 	u64 unknown_stacks;	/* allocations whose stack never came */
 	struct live live;	/* --live */
 	struct map images;	/* --live: proc -> struct image * */
+	struct map threads;	/* mix(proc, tid) -> its name */
 	struct map totals;	/* proc -> struct allocsnoop_sample *, a sum without a stack */
 	struct map allocators;	/* struct site * -> its name */
 	double left[ROUND_MAX]; /* see estimate__round() */

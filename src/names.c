@@ -69,7 +69,7 @@ static void sample__estimate(struct making *m, const struct recorded_row *row,
 		out->alloc_bytes = row->bytes;
 		return;
 	}
-	sampler__add(sampler, row->key.size_class, row->cnt, row->bytes, &e);
+	sampler__add(sampler, as_key_class(&row->key), row->cnt, row->bytes, &e);
 	out->alloc_count = estimate__round(e.cnt, &m->left[ROUND_ALLOC_CNT]);
 	out->alloc_bytes = estimate__round(e.bytes, &m->left[ROUND_ALLOC_BYTES]);
 	out->alloc_count_var = e.cnt_var;
@@ -109,6 +109,39 @@ static const char *making__allocator(struct making *m, const struct traced_site 
 	return name;
 }
 
+/* By what it said at its end; else it still has its name, unless it's another's by now. */
+static const char *thread__name(const struct making *m, const struct recorded_proc *proc, u32 tid,
+				char comm[16])
+{
+	const char *known = record__thread_name(&m->s->record, proc->proc, tid);
+
+	if (known)
+		return known;
+	if (!proc->over && record__newest(&m->s->record, proc->pid) == proc &&
+	    proc_task__thread_comm((pid_t)proc->pid, (pid_t)tid, comm))
+		return comm;
+	return tid == proc->pid ? proc->comm : "";
+}
+
+/* Where threads are told apart: which one has the row. 0 or -ENOMEM. */
+static int making__thread(struct making *m, const struct as_tally_key *key,
+			  const struct recorded_proc *proc, struct allocsnoop_sample *out)
+{
+	u64 id, val;
+	char comm[16];
+
+	out->tid = as_key_tid(key);
+	if (!out->tid || !proc)
+		return 0;
+	id = map__mix(key->proc, out->tid);
+	if (map__get(&m->threads, id, &val)) {
+		out->thread = (const char *)(uintptr_t)val;
+		return 0;
+	}
+	out->thread = arena__intern(&m->p->arena, thread__name(m, proc, out->tid, comm));
+	return out->thread ? map__put(&m->threads, id, (uintptr_t)out->thread) : -ENOMEM;
+}
+
 int making__row(struct making *m, const struct recorded_row *row, size_t at)
 {
 	const struct recorded_proc *proc = record__find_proc(&m->s->record, row->key.proc);
@@ -123,7 +156,9 @@ int making__row(struct making *m, const struct recorded_row *row, size_t at)
 	out.collected = site && site->site->row->ends & ENDS_COLLECTED;
 	if (!out.allocator)
 		return -ENOMEM;
-	err = making__stack(m, row, site, out.allocator, &sf);
+	err = making__thread(m, &row->key, proc, &out);
+	if (!err)
+		err = making__stack(m, row, site, out.allocator, &sf);
 	if (err)
 		return err;
 	out.stack_id = row->key.stack == STACK_AGED ? 0 : row->key.stack;
@@ -131,7 +166,7 @@ int making__row(struct making *m, const struct recorded_row *row, size_t at)
 	out.truncated = sf.end != ALLOCSNOOP_COMPLETE;
 	out.frames = sf.v;
 	out.frame_cnt = sf.cnt;
-	sample__sizes(m->s, row->key.size_class, &out);
+	sample__sizes(m->s, as_key_class(&row->key), &out);
 	sample__estimate(m, row, &out);
 	if (m->s->live)
 		err = sample__live(m, at, proc, &out);
@@ -316,7 +351,7 @@ static void making__budget(struct making *m)
 		const struct recorded_row *row = &s->record.rows.v[i];
 		struct estimate e = {};
 
-		sampler__add(&s->sampler, row->key.size_class, row->cnt, row->bytes, &e);
+		sampler__add(&s->sampler, as_key_class(&row->key), row->cnt, row->bytes, &e);
 		cnt_var += e.cnt_var;
 		bytes_var += e.bytes_var;
 	}
@@ -398,6 +433,7 @@ int names__profile(struct names *n, struct session *s, struct allocsnoop_profile
 	map__free(&m.stacks);
 	vec__free(&m.named);
 	map__free(&m.images);
+	map__free(&m.threads);
 	map__free(&m.totals);
 	map__free(&m.allocators);
 	live__fini(&m.live);

@@ -21,8 +21,9 @@
 
 /* What one program and its debug files may cost. */
 struct dwarf_budget {
-	u64 steps; /* attributes, rows and list entries: some 10 ns each */
-	u64 bytes; /* of memory */
+	u64 steps;	/* attributes, rows and list entries: some 10 ns each */
+	u64 bytes;	/* of memory */
+	u64 bytes_more; /* as above, for which files have to be large themselves */
 	bool spent;
 };
 

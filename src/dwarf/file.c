@@ -17,6 +17,10 @@
 /* zlib can't make more of a byte than 1032. */
 #define RATIO_MAX 1040
 
+/* What a file may take in memory, by its size. Inflated four times, and with the tables of each of
+ * its units, it's half of that. */
+#define SIZE_RATIO 24
+
 static const char *const names[DWARF_SECTION_CNT] = {
 	[DWARF_INFO] = "info",	       [DWARF_ABBREV] = "abbrev",
 	[DWARF_LINE] = "line",	       [DWARF_LINE_STR] = "line_str",
@@ -236,6 +240,16 @@ static int file__read_all(struct dwarf_file *f)
 	return err;
 }
 
+/* Little files get little. */
+static void budget__grant(struct dwarf_budget *b, u64 file_size)
+{
+	u64 more = MIN(b->bytes_more,
+		       file_size > UINT64_MAX / SIZE_RATIO ? UINT64_MAX : file_size * SIZE_RATIO);
+
+	b->bytes += more;
+	b->bytes_more -= more;
+}
+
 int dwarf_file__open(struct dwarf_file **out, int fd, bool dwo, struct dwarf_budget *budget)
 {
 	struct dwarf_file *f = calloc(1, sizeof(*f));
@@ -247,6 +261,7 @@ int dwarf_file__open(struct dwarf_file **out, int fd, bool dwo, struct dwarf_bud
 		return err;
 	}
 	f->budget = budget;
+	budget__grant(budget, f->img.size);
 	file__find_sections(f, dwo);
 	if (!dwarf_file__has(f, DWARF_INFO) || !dwarf_file__has(f, DWARF_ABBREV))
 		err = -EINVAL;

@@ -187,7 +187,8 @@ static int unit__peek(struct dwarf_unit *u)
 struct indexing {
 	struct dwarf_file *f;
 	u32 unit;
-	u32 cnt; /* ranges of the unit */
+	u32 cnt;	   /* ranges of the unit */
+	bool by_functions; /* where the root doesn't tell */
 };
 
 static int indexing__range(void *arg, u64 low, u64 high)
@@ -213,7 +214,8 @@ static int index_unit(struct indexing *x, struct dwarf_unit *u)
 	if (err || u->root.tag == DW_TAG_partial_unit)
 		return err == -EINVAL ? 0 : err;
 	err = dwarf_die__each_range(u, &u->root, indexing__range, x);
-	if (!err && !x->cnt && u->root.has_children) {
+	if (!err && !x->cnt && u->root.has_children &&
+	    (x->by_functions || u->root.v[ATTR_LOW_PC].form)) {
 		err = dwarf_unit__load(u);
 		if (!err)
 			err = dwarf_unit__each_function_range(u, indexing__range, x);
@@ -230,16 +232,28 @@ static int range__compare(const void *a, const void *b)
 	return x->high > y->high ? -1 : x->high < y->high; /* inner ones last */
 }
 
+static int index_units(struct indexing *x)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < x->f->units.cnt && !err; i++) {
+		x->unit = (u32)i;
+		err = index_unit(x, x->f->units.v[i]);
+	}
+	return err;
+}
+
 int dwarf_file__index(struct dwarf_file *f)
 {
 	struct indexing x = { .f = f };
 	u64 most = 0;
-	int err = 0;
+	int err = index_units(&x);
 
-	for (size_t i = 0; i < f->units.cnt && !err; i++) {
-		x.unit = (u32)i;
-		err = index_unit(&x, f->units.v[i]);
-	}
+	/* To walk through units costs far more than their roots, and of many (LTO's) no function
+	 * has an address: only where no root tells anything. */
+	x.by_functions = true;
+	if (!err && !f->ranges.cnt)
+		err = index_units(&x);
 	if (f->ranges.cnt)
 		qsort(f->ranges.v, f->ranges.cnt, sizeof(*f->ranges.v), range__compare);
 	for (size_t i = 0; i < f->ranges.cnt; i++) {

@@ -278,3 +278,19 @@ u64 proc_task__rss_anon(pid_t pid)
 		return 0;
 	return kib * 1024;
 }
+
+bool proc_task__thread_comm(pid_t pid, pid_t tid, char comm[16])
+{
+	char path[64], buf[64];
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	if (read_file(path, buf, sizeof(buf)))
+		return false;
+	len = strlen(buf); /* a newline behind it, and perhaps some in it */
+	len -= len && buf[len - 1] == '\n';
+	len = MIN(len, 15);
+	memcpy(comm, buf, len);
+	comm[len] = '\0';
+	return true;
+}

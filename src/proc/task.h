@@ -47,4 +47,7 @@ int proc_tasks__each(int (*fn)(void *arg, pid_t pid), void *arg);
  */
 pid_t proc_task__live_thread(pid_t pid);
 
+/* A thread's name, as stored; false when it has ended. */
+bool proc_task__thread_comm(pid_t pid, pid_t tid, char comm[16]);
+
 #endif

@@ -21,6 +21,7 @@
 /* For one file, all that belongs to it included: some 2 s. 15 MB of .debug_info need a hundredth.
  */
 #define STEPS_MAX 200000000ull
+#define BYTES_MIN (64ull << 20)
 #define BYTES_MAX (1ull << 30)
 #define DWO_MAX	  65536u /* files of split units */
 
@@ -82,7 +83,11 @@ int line_file__open(struct line_file **out, int fd, const char *path, const char
 	if (!f)
 		return -ENOMEM;
 	f->img.fd = -1;
-	f->budget = (struct dwarf_budget){ .steps = STEPS_MAX, .bytes = BYTES_MAX };
+	f->budget = (struct dwarf_budget){
+		.steps = STEPS_MAX,
+		.bytes = BYTES_MIN,
+		.bytes_more = BYTES_MAX - BYTES_MIN,
+	};
 	f->path = strdup(path);
 	own = f->path ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
 	if (!f->path)

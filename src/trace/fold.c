@@ -243,6 +243,63 @@ static u64 record__group_of(const struct record *r, u64 proc)
 	return p && p->group ? p->group->proc : proc;
 }
 
+static bool key__drop_thread(struct as_tally_key *key)
+{
+	bool any = as_key_tid(key);
+
+	key->size_class = as_key_class(key);
+	return any;
+}
+
+/* A group's threads aren't told apart. Their rows become one before images do: they are of one. */
+static void record__join_threads(struct record *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->rows.cnt; i++) {
+		struct as_tally_key *key = &r->rows.v[i].key;
+
+		if (record__group_of(r, key->proc) != key->proc)
+			any |= key__drop_thread(key);
+	}
+	for (size_t i = 0; i < r->past.cnt; i++) {
+		struct as_tally_key *key = &r->past.v[i].sums.key;
+
+		if (record__group_of(r, key->proc) != key->proc)
+			any |= key__drop_thread(key);
+	}
+	if (any)
+		record__compact(r, row__join, past_row__join);
+}
+
+/* Names of threads whose process is folded, or of all. */
+static void record__drop_threads(struct record *r, bool all)
+{
+	struct map left = {};
+	u64 key, val;
+
+	for (size_t i = 0; map__next(&r->threads, &i, &key, &val);) {
+		struct recorded_thread *t = (void *)(uintptr_t)val;
+		const struct recorded_proc *p = record__find_proc(r, t->proc);
+
+		/* Without memory for what is left some have no names. */
+		if (all || (p && p->group) || map__put(&left, key, val))
+			free(t);
+	}
+	map__free(&r->threads);
+	r->threads = left;
+}
+
+void record__fold_threads(struct record *r)
+{
+	for (size_t i = 0; i < r->rows.cnt; i++)
+		r->threads_cnt += key__drop_thread(&r->rows.v[i].key);
+	for (size_t i = 0; i < r->past.cnt; i++)
+		r->threads_cnt += key__drop_thread(&r->past.v[i].sums.key);
+	record__compact(r, row__join, past_row__join);
+	record__drop_threads(r, true);
+}
+
 /* What a process was on its way to another program (a shell's child before execve), without having
  * allocated: no report names it. */
 static void record__drop_passed(struct record *r)
@@ -270,11 +327,13 @@ void record__fold(struct record *r, size_t keep)
 	first = r->ended_at - cnt;
 	if (!cnt)
 		return;
+	record__join_threads(r);
 	for (size_t i = 0; i < r->rows.cnt; i++)
 		r->rows.v[i].key.proc = record__group_of(r, r->rows.v[i].key.proc);
 	for (size_t i = 0; i < r->past.cnt; i++)
 		r->past.v[i].sums.key.proc = record__group_of(r, r->past.v[i].sums.key.proc);
 	record__compact(r, row__fold, past_row__fold);
+	record__drop_threads(r, false);
 	for (size_t i = first; i < r->ended_at; i++)
 		record__drop_proc(r, record__find_proc(r, r->ended.v[i]));
 	r->ended.cnt -= r->ended_at;
@@ -313,6 +372,7 @@ u64 record__bytes(const struct record *r)
 	       r->rows.cnt * (sizeof(*r->rows.v) + MAP_ENTRY +
 			      (r->duty ? sizeof(struct duty_row) + ALLOC_COST : 0)) +
 	       r->past.cnt * (sizeof(*r->past.v) + MAP_ENTRY) + r->finished.cnt * MAP_ENTRY +
+	       r->threads.cnt * (sizeof(struct recorded_thread) + ALLOC_COST + MAP_ENTRY) +
 	       r->procs.cnt * (sizeof(struct recorded_proc) + ALLOC_COST + 2 * MAP_ENTRY);
 }
 

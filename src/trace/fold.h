@@ -38,6 +38,9 @@ bool record__is_settled(const struct record *r, const struct recorded_proc *p);
 /* Folds the oldest ones but the newest `keep`. Between drains only. */
 void record__fold(struct record *r, size_t keep);
 
+/* Tells no threads apart from now on that were seen until now. Between drains only. */
+void record__fold_threads(struct record *r);
+
 /* ---- stacks ---- */
 
 void record__forget_stack(struct record *r, u64 id);

@@ -374,7 +374,7 @@ static u32 governor__row(void *arg, u32 at, u64 cnt, u64 bytes, struct estimate 
 	struct as_group_key group = {};
 	int index;
 
-	sampler__add(&s->sampler, key->size_class, cnt, bytes, e);
+	sampler__add(&s->sampler, as_key_class(key), cnt, bytes, e);
 	if (proc)
 		memcpy(group.comm, proc->comm, strnlen(proc->comm, sizeof(group.comm) - 1));
 	index = duty__group(s->record.duty, &group);

@@ -161,6 +161,7 @@ static void kernel__set_knobs(struct kernel *k, const struct kernel_opts *o)
 	s->rodata->as_live = k->live;
 	s->rodata->as_events = o->events;
 	s->rodata->as_layers = o->layers;
+	s->rodata->as_threads = o->threads;
 	s->rodata->as_live_row_max = MAX(k->row_max, (u32)AS_CLASS_CNT);
 	s->rodata->as_heap_max = MAX(k->heap_max, 1u);
 	s->rodata->as_bucket_mask = MAX(k->bucket_cnt, 1u) - 1;

@@ -33,6 +33,7 @@ struct kernel_opts {
 	bool events;  /* tell of each block */
 	const struct filter *filter;
 	bool layers;	     /* there are sites of a layer above 0 */
+	bool threads;	     /* sums are told apart by thread */
 	u32 trace;	     /* ALLOCSNOOP_TRACE_* */
 	double max_overhead; /* percent; 0: no budget */
 	bool budget_asked;   /* without it the session is refused; else it goes without */

@@ -11,7 +11,8 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 	[AS_LOSS_NO_SLOT] = { "no_slot", "stacks not walked: too many threads were preempted in "
 					 "the probe; counted as [lost]" },
 	[AS_LOSS_PROC_RING_FULL] = { "proc_ring_full",
-				     "process names not sent at first sight: the buffer was full" },
+				     "names of processes, at first sight, or of threads, at their "
+				     "end, not sent: the buffer was full" },
 	[AS_LOSS_FILE_RING_FULL] = { "file_ring_full",
 				     "mapped files not reported: their allocators may be unprobed, "
 				     "their functions unnamed" },
@@ -74,6 +75,8 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 			       "were not hit for longest: counted as [aged out]" },
 	[LOSS_NAMES_MERGED] = { "names_merged", "ended processes counted under [other], as there "
 						"were too many names" },
+	[LOSS_THREADS_MERGED] = { "threads_merged", "rows whose thread isn't known any more, as "
+						    "--max-memory was reached" },
 	[LOSS_LINES_CUT] = { "lines_cut", "times that a file's debugging information was more than "
 					  "may be read of it: source lines and inlined functions "
 					  "are missing" },

@@ -26,6 +26,7 @@ void record__fini(struct record *r)
 {
 	map__free_values(&r->stacks);
 	map__free_values(&r->procs);
+	map__free_values(&r->threads);
 	map__free(&r->finished);
 	map__free(&r->by_pid);
 	map__free(&r->awaited);
@@ -143,6 +144,33 @@ struct recorded_proc *record__proc(struct record *r, const struct as_proc_event 
 	else if (!map__put(&r->by_pid, p->pid, (uintptr_t)p))
 		*before = newest;
 	return p;
+}
+
+/* The newest one of a process's threads with this id has the name. */
+void record__thread(struct record *r, const struct as_thread_event *ev)
+{
+	u64 key = map__mix(ev->proc, ev->tid);
+	struct recorded_thread *t = record__find(&r->threads, key);
+
+	if (!t) {
+		t = calloc(1, sizeof(*t));
+		if (!t || map__put(&r->threads, key, (uintptr_t)t)) {
+			free(t);
+			r->dropped++;
+			return;
+		}
+	}
+	t->proc = ev->proc;
+	t->tid = ev->tid;
+	memcpy(t->comm, ev->comm, sizeof(t->comm));
+	t->comm[sizeof(t->comm) - 1] = '\0';
+}
+
+const char *record__thread_name(const struct record *r, u64 proc, u32 tid)
+{
+	const struct recorded_thread *t = record__find(&r->threads, map__mix(proc, tid));
+
+	return t && t->proc == proc && t->tid == tid ? t->comm : NULL;
 }
 
 bool tally_key__eq(const struct as_tally_key *a, const struct as_tally_key *b)

@@ -46,6 +46,13 @@ struct recorded_proc {
 	const char *cgroup; /* path in the unified hierarchy, "" unknown; behind the struct */
 };
 
+/* Where threads are told apart: one that has ended. */
+struct recorded_thread {
+	u64 proc;
+	u32 tid;
+	char comm[16];
+};
+
 struct recorded_row {
 	struct as_tally_key key; /* first: see keyed__compact() */
 	u64 cnt;
@@ -71,6 +78,7 @@ struct record {
 	VEC(struct recorded_row) late; /* rows of such hits */
 	struct map procs;	       /* proc -> struct recorded_proc * */
 	struct map by_pid;	       /* pid -> its newest image */
+	struct map threads; /* mix(proc, tid) -> struct recorded_thread *, that have ended */
 	VEC(struct recorded_row) rows;
 	struct map row_at; /* hash of key -> index */
 	VEC(struct past_row) past;
@@ -84,6 +92,7 @@ struct record {
 	u64 dropped;	   /* out of memory */
 	u64 aged_cnt;	   /* stacks aged out */
 	u64 unnamed_cnt;   /* images folded without their names, as there were too many */
+	u64 threads_cnt;   /* rows that were told apart by thread, and aren't any more */
 	struct duty *duty; /* --max-overhead: what windows counted; else NULL */
 };
 
@@ -98,6 +107,12 @@ struct recorded_proc *record__proc(struct record *r, const struct as_proc_event 
 
 /* The stack of this id, which one hit has, will be finished, or not; until then its row waits. */
 void record__await(struct record *r, u64 id);
+
+/* A thread has ended. */
+void record__thread(struct record *r, const struct as_thread_event *ev);
+
+/* The last name of a thread that has ended; NULL: it lives, or is unknown. */
+const char *record__thread_name(const struct record *r, u64 proc, u32 tid);
 
 /* No row waits any more: the stacks that are finished have been. */
 void record__settle(struct record *r);

@@ -166,6 +166,7 @@ static int session__take_opts(struct session *s, const struct allocsnoop_opts *o
 	if (o->probe_cnt) /* they are placed and counted as malloc is */
 		s->trace |= ALLOCSNOOP_TRACE_MALLOC;
 	s->live = o->live;
+	s->threads = o->threads;
 	s->older_ns = o->older_ns;
 	s->old_ns = o->old_ns;
 	s->max_memory = o->max_memory ? o->max_memory : MEMORY_DEFAULT;
@@ -251,6 +252,10 @@ static int session__event(void *ctx, void *data, size_t size)
 		if (size >= sizeof(struct as_over_event))
 			over__event(s, data);
 		break;
+	case AS_EVENT_THREAD:
+		if (size >= sizeof(struct as_thread_event))
+			record__thread(&s->record, data);
+		break;
 	case AS_EVENT_FULL:
 		s->flip_asked = true;
 		break;
@@ -292,6 +297,7 @@ static int session__open_kernel(struct session *s, const struct allocsnoop_opts 
 		.max_depth = o->max_depth ? o->max_depth : DEPTH_DEFAULT,
 		.sampler = &s->sampler,
 		.live = o->live,
+		.threads = o->threads,
 		.max_live = !(s->trace & ALLOCSNOOP_TRACE_MALLOC) ? BLOCKS_NONE
 			    : o->max_live			  ? o->max_live
 								  : BLOCKS_DEFAULT,
@@ -716,4 +722,5 @@ void session__losses(struct session *s, u64 losses[LOSS_CNT])
 	losses[AS_LOSS_BLOCKS_FULL] += s->ranges.full_cnt;
 	losses[LOSS_STACKS_AGED] += s->record.aged_cnt;
 	losses[LOSS_NAMES_MERGED] += s->record.unnamed_cnt;
+	losses[LOSS_THREADS_MERGED] += s->record.threads_cnt;
 }

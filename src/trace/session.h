@@ -82,8 +82,9 @@ struct session {
 	char **argv;	    /* COMMAND, copied */
 	char *user;
 	struct probe_set probes;
-	u32 trace; /* ALLOCSNOOP_TRACE_* */
-	bool live; /* --live */
+	u32 trace;    /* ALLOCSNOOP_TRACE_* */
+	bool live;    /* --live */
+	bool threads; /* told apart */
 	u64 older_ns;
 	u64 old_ns;
 	VEC(struct live_before) before; /* by row */

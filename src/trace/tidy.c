@@ -71,6 +71,8 @@ static void tidy__shrink(struct session *s)
 	struct map pinned = {};
 
 	record__fold(&s->record, 0);
+	if (s->threads && session__is_large(s))
+		record__fold_threads(&s->record);
 	if (session__is_large(s))
 		tidy__age(s, &pinned, record__bytes(&s->record) - aim);
 	map__free(&pinned);

@@ -432,6 +432,7 @@ static inline void host__reset(void)
 	as_ring_quarter = host.ring_size / 4;
 	as_copies_max = host.ring_size / 2;
 	as_live = as_events = as_live_exact = as_seccomp_unsafe = as_layers = 0;
+	as_threads = 0;
 	as_bucket_mask = 0;
 	as_rss_batch = 32;
 	host_map__of(&rss)->max = 1024;

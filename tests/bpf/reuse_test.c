@@ -183,6 +183,40 @@ static struct as_over_event *over__event(void)
 	return r && *(u32 *)r->data == AS_EVENT_OVER ? r->data : NULL;
 }
 
+/* Where threads are told apart each one's end is told, with the name it had last. */
+static void thread__test(void)
+{
+	struct signal_struct signal = { .live = { 5 } };
+	const struct as_thread_event *ev;
+
+	small__init();
+	stage.task.signal = &signal;
+	memcpy(stage.task.comm, "a worker", 9);
+	image__set(7);
+	as_threads = 1;
+	allocsnoop_ended(NULL); /* of a process that nobody knows */
+	CHECK_EQ(host.ring_cnt, 0);
+	allocate(0);
+	host_ring__consume();
+	as_threads = 0;
+	allocsnoop_ended(NULL);
+	CHECK_EQ(host.ring_cnt, 0);
+	as_threads = 1;
+	allocsnoop_ended(NULL);
+	CHECK_EQ(host.ring_cnt, 1);
+	ev = host.ring[0].data;
+	CHECK_EQ(ev->type, AS_EVENT_THREAD);
+	CHECK_EQ(ev->tid, stage.task.pid);
+	CHECK_EQ(ev->proc, proc__id(&stage.task));
+	CHECK_STR(ev->comm, "a worker");
+	host_ring__consume();
+	host.ring_full = true;
+	allocsnoop_ended(NULL);
+	CHECK_EQ(host__loss(AS_LOSS_PROC_RING_FULL), 1);
+	host.ring_full = false;
+	as_threads = 0;
+}
+
 static void over__test(void)
 {
 	struct signal_struct signal = { .live = { 1 } };
@@ -235,6 +269,7 @@ int main(void)
 	class_rows__test();
 	heaps__test();
 	race__test();
+	thread__test();
 	over__test();
 	host__reset();
 	return check__done();

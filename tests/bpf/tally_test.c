@@ -189,6 +189,36 @@ static void replacement__test(void)
 	CHECK_EQ(host__losses(), 0);
 }
 
+/* Threads that use one memo in turns: each has its own rows, and nothing is in another's. */
+static void threads__test(void)
+{
+	struct task_struct tasks[3];
+	struct stage_sum sum;
+
+	for (u32 told_apart = 0; told_apart < 2; told_apart++) {
+		stage__init();
+		as_threads = told_apart;
+		stage__set_word(SP, app__ip(0x100));
+		for (u32 i = 0; i < ARRAY_SIZE(tasks); i++) {
+			tasks[i] = stage.task;
+			tasks[i].pid = (1 << 22) - 1 - i; /* as high as they can be */
+		}
+		for (u32 i = 0; i < 300; i++) {
+			host.task = &tasks[i / 2 % 3];
+			hit_at(ALLOC_TEXT + 0x100, SP, i % 5 ? 64 : 5000);
+		}
+		sum = stage__take_sums();
+		CHECK_EQ(sum.cnt, 300);
+		CHECK_EQ(sum.bytes, 60 * 5000 + 240 * 64);
+		CHECK_EQ(sum.rows, told_apart ? 6 : 2);
+		CHECK_EQ(as_key_tid(&sum.key) >> 2, told_apart ? (1 << 20) - 1 : 0);
+		CHECK(as_key_class(&sum.key) == as_size_class(64) ||
+		      as_key_class(&sum.key) == as_size_class(5000));
+		CHECK_EQ(host__losses(), 0);
+	}
+	as_threads = 0;
+}
+
 /* ---- flips ---- */
 
 #define SIZES 5
@@ -343,6 +373,7 @@ int main(void)
 	waits__test();
 	busy__test();
 	replacement__test();
+	threads__test();
 	flip__test();
 	host__reset();
 	return check__done();

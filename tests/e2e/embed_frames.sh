@@ -41,3 +41,11 @@ while IFS='|' read -r function mangled module build_id file line; do
 	grep -qxF "$mangled" "$TMP/symbols" || fail "'$mangled' is no symbol"
 	is_same "name of $mangled" "$function" "$(c++filt "$mangled")"
 done <"$TMP/frames"
+
+# What is probed: C's functions by their names, C++'s also by their symbols.
+libc=$(ldd "$WORK/cxx_family" | awk '$1 ~ /^libc[.]so/ { print $3 }')
+id=$(readelf -n "$libc" | sed -n 's/.*Build ID: //p')
+grep -qxF "allocator malloc|-|$id" "$TMP/out" || fail "malloc has not libc's build id, $id"
+sed -n 's/^allocator //p' "$TMP/out" | sort -u | while IFS='|' read -r function mangled _; do
+	[ "$mangled" = - ] || is_same "name of $mangled" "$function" "$(c++filt "$mangled")"
+done

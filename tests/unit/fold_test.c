@@ -21,6 +21,7 @@ static struct record r;
 static VEC(struct hit) hits;
 static u64 random_state = 42;
 static u64 told[STACKS]; /* the kernel's `seen` */
+static u32 thread_cnt;	 /* of each process; 0: not told apart */
 
 static u32 draw(u32 below)
 {
@@ -67,6 +68,8 @@ static void hit(u32 p, u32 s)
 	struct as_tally_key key = { stack_id(s), proc_id(p), h.site, h.class };
 	struct as_tally val = { h.cnt, h.bytes };
 
+	if (thread_cnt)
+		key.size_class |= (1 + p * thread_cnt + draw(thread_cnt)) << AS_KEY_TID_SHIFT;
 	tell_proc(p);
 	tell_stack(s);
 	record__add(&r, &key, &val, 1);
@@ -103,11 +106,11 @@ static void check_sums(void)
 		const struct recorded_row *row = &r.rows.v[i];
 		u32 name = comm_of(row->key.proc)[4] - '0';
 		u64 key = map__mix(row->key.stack,
-				   name * 16 + row->key.site * 4 + row->key.size_class);
+				   name * 16 + row->key.site * 4 + as_key_class(&row->key));
 
 		CHECK(name < NAMES);
-		is[name][row->key.site][row->key.size_class][0] += row->cnt;
-		is[name][row->key.site][row->key.size_class][1] += row->bytes;
+		is[name][row->key.site][as_key_class(&row->key)][0] += row->cnt;
+		is[name][row->key.site][as_key_class(&row->key)][1] += row->bytes;
 		CHECK(row->images >= 1);
 		if (row->key.stack == STACK_AGED) {
 			aged++;
@@ -204,6 +207,69 @@ static void fold__test(void)
 	for (size_t i = 0; i < r.rows.cnt; i++)
 		CHECK(r.rows.v[i].images <= PROCS / NAMES + 1);
 	CHECK_EQ(r.unnamed_cnt, 0);
+}
+
+static void end_threads(u32 p)
+{
+	for (u32 i = 0; i < thread_cnt; i++) {
+		struct as_thread_event ev = {
+			.tid = 1 + p * thread_cnt + i,
+			.proc = proc_id(p),
+		};
+
+		snprintf(ev.comm, sizeof(ev.comm), "thread%u", i % 10);
+		record__thread(&r, &ev);
+	}
+}
+
+/* Rows with a thread, and those of the most images. */
+static size_t threaded_rows(u32 *images)
+{
+	size_t cnt = 0;
+
+	*images = 0;
+	for (size_t i = 0; i < r.rows.cnt; i++) {
+		cnt += as_key_tid(&r.rows.v[i].key) != 0;
+		*images = MAX(*images, r.rows.v[i].images);
+	}
+	return cnt;
+}
+
+/* Groups have no threads, and an image counts once however many it had. Above the limit none are
+ * told apart. */
+static void threads__test(void)
+{
+	size_t rows;
+	u32 most;
+
+	reset();
+	thread_cnt = 5;
+	for (u32 p = 0; p < PROCS; p++) {
+		for (u32 i = 0; i < 100; i++)
+			hit(p, draw(4));
+		end_threads(p);
+	}
+	CHECK_EQ(threaded_rows(&most), r.rows.cnt);
+	CHECK_STR(record__thread_name(&r, proc_id(7), 1 + 7 * 5 + 3), "thread3");
+	CHECK(!record__thread_name(&r, proc_id(7), 1 + 8 * 5 + 3));
+	for (u32 p = 0; p < PROCS; p += 2)
+		end_proc(p);
+	r.drains++;
+	record__fold(&r, 0);
+	rows = threaded_rows(&most);
+	CHECK(rows && rows < r.rows.cnt);
+	CHECK(most <= PROCS / 2 / NAMES + 1 && most > 1);
+	CHECK_EQ(r.threads.cnt, PROCS / 2 * 5);
+	CHECK(!record__thread_name(&r, proc_id(6), 1 + 6 * 5));
+	CHECK_EQ(r.threads_cnt, 0);
+	check_sums();
+	record__fold_threads(&r);
+	CHECK_EQ(threaded_rows(&most), 0);
+	CHECK(most <= PROCS / 2 / NAMES + 1);
+	CHECK_EQ(r.threads_cnt, rows);
+	CHECK_EQ(r.threads.cnt, 0);
+	check_sums();
+	thread_cnt = 0;
 }
 
 /* Images that were replaced before they allocated are nobody's: they go without being folded. */
@@ -431,6 +497,7 @@ static void any__test(void)
 int main(void)
 {
 	fold__test();
+	threads__test();
 	passed__test();
 	names__test();
 	age__test();

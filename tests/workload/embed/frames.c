@@ -20,6 +20,12 @@ static const char *or_none(const char *text)
 	return text ? text : "-";
 }
 
+static void print_frame(const struct allocsnoop_frame *f)
+{
+	printf("frame %s|%s|%s|%s|%s|%u\n", f->function, or_none(f->mangled), f->module,
+	       or_none(f->build_id), or_none(f->file), f->line);
+}
+
 static void print_profile(const struct allocsnoop_profile *p)
 {
 	const struct allocsnoop_info *info = allocsnoop_profile__info(p);
@@ -35,11 +41,11 @@ static void print_profile(const struct allocsnoop_profile *p)
 	       (unsigned long long)info->alloc_bytes);
 	for (size_t i = 0; i < allocsnoop_profile__sample_cnt(p); i++) {
 		const struct allocsnoop_sample *s = allocsnoop_profile__sample(p, i);
-		const struct allocsnoop_frame *f = s->frame_cnt > 1 ? s->frames[1] : NULL;
 
-		if (f)
-			printf("frame %s|%s|%s|%s|%s|%u\n", f->function, or_none(f->mangled),
-			       f->module, or_none(f->build_id), or_none(f->file), f->line);
+		printf("allocator %s|%s|%s\n", s->allocator, or_none(s->frames[0]->mangled),
+		       or_none(s->frames[0]->build_id));
+		if (s->frame_cnt > 1)
+			print_frame(s->frames[1]);
 	}
 }
 
