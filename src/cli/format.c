@@ -101,8 +101,10 @@ static int tree__check(const struct cli_opts *o)
 static int format__check(const struct cli_opts *o)
 {
 	const struct format_row *f = o->format;
+	/* Threads are told apart when they are recorded. */
+	bool recorded = o->verb == VERB_RECORD && o->by == ALLOCSNOOP_BY_THREAD;
 	const char *option = o->top && !f->has_rows	       ? "top"
-			     : o->by && f->whole	       ? "by"
+			     : o->by && f->whole && !recorded  ? "by"
 			     : o->value_given && f->all_values ? "value"
 							       : NULL;
 

@@ -585,8 +585,6 @@ static int overhead__check(struct cli_opts *o)
 
 static int by__check(const struct cli_opts *o)
 {
-	if (o->by == ALLOCSNOOP_BY_THREAD)
-		return err__fail(-EINVAL, "--by thread: not yet in this version");
 	if (o->by == ALLOCSNOOP_BY_TYPE)
 		return err__fail(-EINVAL, "--by type: for saved profiles that name types: a "
 					  "recording doesn't know them");

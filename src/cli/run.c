@@ -97,6 +97,7 @@ void run__options(const struct cli_opts *o, struct allocsnoop_opts *opts)
 		.max_overhead = o->max_overhead,
 		.overhead_if_possible = o->overhead_default,
 		.lines = o->lines || o->format->lines,
+		.threads = o->by == ALLOCSNOOP_BY_THREAD,
 	};
 }
 

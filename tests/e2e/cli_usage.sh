@@ -146,8 +146,3 @@ usage "diff: two profiles, OLD and NEW, not 3" '' diff a b c
 usage "'-': standard input can be read only once" '' report - a -
 usage "--format 'xml': unknown" 'pprof' report -f xml a
 
-# Known, but not there yet: none of them may silently do nothing.
-for option in '--by thread'; do
-	# Words of one option, split on purpose.
-	usage 'not yet in this version' '' $option -d 1s
-done
