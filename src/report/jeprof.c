@@ -278,6 +278,9 @@ static int add_row(struct jeprof *j, const struct allocsnoop_sample *s)
 	row__end(&label, s);
 	if (!err)
 		err = push_label(j, &stack, &label);
+	row__thread(&label, s, j->opts->by);
+	if (!err)
+		err = push_label(j, &stack, &label);
 	row__process(&label, s, j->opts->by);
 	if (!err && !label.len && j->addrs.cnt == stack.first)
 		str__add(&label, "[unknown]"); /* an empty stack is none */

@@ -39,6 +39,9 @@ static int push_row(struct paths *p, const struct allocsnoop_sample *s)
 
 	row__process(&p->label, s, p->by);
 	err = push_label(p, false);
+	row__thread(&p->label, s, p->by);
+	if (!err && p->label.len)
+		err = push_label(p, false);
 	row__end(&p->label, s);
 	if (!err && p->label.len)
 		err = push_label(p, false);

@@ -9,8 +9,12 @@ void row__process(struct str *s, const struct allocsnoop_sample *row, enum alloc
 	str__add(s, !*row->comm && row->pid_cnt > 1 ? "[several]" : row->comm);
 	if (ids && row->pid)
 		str__addf(s, "-%u", row->pid);
-	if (by == ALLOCSNOOP_BY_THREAD && row->tid)
-		str__addf(s, "/%u %s", row->tid, row->thread ? row->thread : "");
+}
+
+void row__thread(struct str *s, const struct allocsnoop_sample *row, enum allocsnoop_by by)
+{
+	if (by == ALLOCSNOOP_BY_THREAD && (row->tid || row->thread))
+		str__addf(s, "%s-%u", row->thread ? row->thread : "", row->tid);
 }
 
 void row__end(struct str *s, const struct allocsnoop_sample *row)

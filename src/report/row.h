@@ -9,11 +9,12 @@
 
 /*
  * Appended as they are: whoever writes them cleans them as the names of functions. They stand at
- * the root of a stack: its process ("nginx", "nginx-12", "nginx-12/13 worker"), then how its walk
- * ended ("[truncated]"; nothing where it's complete). For a row without frames there is what the
- * row stands for: sizes, a type, or the allocator.
+ * the root of a stack: its process ("nginx", "nginx-12"), its thread where threads are told apart
+ * ("worker-13"), then how its walk ended ("[truncated]"; nothing where it's complete). For a row
+ * without frames there is what the row stands for: sizes, a type, or the allocator.
  */
 void row__process(struct str *s, const struct allocsnoop_sample *row, enum allocsnoop_by by);
+void row__thread(struct str *s, const struct allocsnoop_sample *row, enum allocsnoop_by by);
 void row__end(struct str *s, const struct allocsnoop_sample *row);
 void row__frameless(struct str *s, const struct allocsnoop_sample *row, enum allocsnoop_by by);
 

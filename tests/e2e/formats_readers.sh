@@ -81,7 +81,7 @@ rows = list(csv.DictReader(open(sys.argv[1], newline=''), strict=True))
 def sums(what, rows):
     return ' '.join(str(sum(int(r[what + n]) for r in rows)) for n in ('_count', '_bytes'))
 print(sums('alloc', rows), sums('live', rows), sums('freed', rows), sums('exit', rows))
-print(sums('live', [r for r in rows if r['function'] == 'site_007']))
+print(sums('live', [r for r in rows if 'site_007' in r['stack'].split(';')]))
 assert all(None not in r and None not in r.values() for r in rows)
 assert all(r['stack'].split(';')[-1] == r['allocator'] for r in rows)
 PYTHON
