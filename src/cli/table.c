@@ -88,7 +88,7 @@ const struct opt_row opt_rows[] = {
 	  INTO(interval_ns), TRACES },
 
 	{ .help = "The report" },
-	{ 'f', "format", "FMT", "text (default), folded, json, html...; guessed from -o", OPT_TEXT,
+	{ 'f', "format", "FMT", "text (default), json, html...; guessed from -o", OPT_TEXT,
 	  INTO(format_name), .verbs = VERB_REPORTS | VERB_DOCTOR },
 	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output),
 	  .verbs = VERB_REPORTS },
