@@ -160,22 +160,6 @@ static bool is_compared(const struct speedscope *s, const struct kind *kind)
 	return kind->compared && s->j.p->info.diff;
 }
 
-static u64 base_value(const struct allocsnoop_sample *s, enum allocsnoop_value value)
-{
-	switch (value) {
-	case ALLOCSNOOP_ALLOC_BYTES:
-		return s->base_alloc_bytes;
-	case ALLOCSNOOP_ALLOC_COUNT:
-		return s->base_alloc_count;
-	case ALLOCSNOOP_LIVE_BYTES:
-		return s->base_live_bytes;
-	case ALLOCSNOOP_LIVE_COUNT:
-		return s->base_live_count;
-	default:
-		return 0;
-	}
-}
-
 static size_t row__values(const struct speedscope *s, const struct allocsnoop_sample *row,
 			  u64 values[2 * KIND_CNT])
 {
@@ -186,7 +170,7 @@ static size_t row__values(const struct speedscope *s, const struct allocsnoop_sa
 			continue;
 		values[cnt++] = sample__value(row, kinds[i].value);
 		if (is_compared(s, &kinds[i]))
-			values[cnt++] = base_value(row, kinds[i].value);
+			values[cnt++] = sample__base(row, kinds[i].value);
 	}
 	return cnt;
 }

@@ -9,13 +9,9 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "golden.h"
 #include "live_profile.h"
 #include "report/writer.h"
-
-struct report {
-	char *text;
-	size_t size;
-};
 
 /* As the library does it: group, sort, write. */
 static struct report write_with(const struct allocsnoop_profile *p,
@@ -35,46 +31,6 @@ static struct report write_with(const struct allocsnoop_profile *p,
 static struct report write_report(const struct allocsnoop_profile *p, const char *format)
 {
 	return write_with(p, (struct allocsnoop_report_opts){ .format = format });
-}
-
-static struct report read_file(const char *path)
-{
-	struct report r = { 0 };
-	FILE *in = fopen(path, "r"), *out = open_memstream(&r.text, &r.size);
-	int c;
-
-	while (in && (c = fgetc(in)) != EOF)
-		fputc(c, out);
-	if (in)
-		fclose(in);
-	fclose(out);
-	return r;
-}
-
-static void write_file(const char *path, const struct report *r)
-{
-	FILE *out = fopen(path, "w");
-
-	if (!out)
-		abort();
-	fwrite(r->text, 1, r->size, out);
-	fclose(out);
-}
-
-static void check_golden(const char *name, const struct report *r)
-{
-	struct report want;
-	char path[256];
-
-	snprintf(path, sizeof(path), "tests/golden/%s", name);
-	if (getenv("GOLDEN_UPDATE"))
-		write_file(path, r);
-	want = read_file(path);
-	if (want.size != r->size || memcmp(want.text, r->text, r->size)) {
-		check_failures++;
-		fprintf(stderr, "%s differs; got:\n%s", path, r->text);
-	}
-	free(want.text);
 }
 
 /* ---- profiles ---- */
@@ -139,8 +95,6 @@ static struct allocsnoop_profile *nasty_profile(void)
 	profile__finish(p);
 	return p;
 }
-
-/* ---- golden files ---- */
 
 enum made { HOSTILE, SAMPLED, LIVE, SAMPLED_LIVE, DIFF, NASTY, EMPTY };
 

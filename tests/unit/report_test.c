@@ -15,13 +15,10 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "check.h"
+#include "comma_locale.h"
+#include "golden.h"
 #include "live_profile.h"
 #include "report/writer.h"
-
-struct report {
-	char *text;
-	size_t size;
-};
 
 /* As the library does it: group, sort, write. */
 static struct report write_with(const struct allocsnoop_profile *p,
@@ -43,48 +40,6 @@ static struct report write_report(const struct allocsnoop_profile *p, const char
 {
 	return write_with(p, (struct allocsnoop_report_opts){
 				     .format = format, .value = value, .by = by, .top = top });
-}
-
-/* ---- golden files ---- */
-
-static struct report read_file(const char *path)
-{
-	struct report r = { 0 };
-	FILE *in = fopen(path, "r"), *out = open_memstream(&r.text, &r.size);
-	int c;
-
-	while (in && (c = fgetc(in)) != EOF)
-		fputc(c, out);
-	if (in)
-		fclose(in);
-	fclose(out);
-	return r;
-}
-
-static void write_file(const char *path, const struct report *r)
-{
-	FILE *out = fopen(path, "w");
-
-	if (!out)
-		abort();
-	fwrite(r->text, 1, r->size, out);
-	fclose(out);
-}
-
-static void check_golden(const char *name, const struct report *r)
-{
-	struct report want;
-	char path[256];
-
-	snprintf(path, sizeof(path), "tests/golden/%s", name);
-	if (getenv("GOLDEN_UPDATE"))
-		write_file(path, r);
-	want = read_file(path);
-	if (want.size != r->size || memcmp(want.text, r->text, r->size)) {
-		check_failures++;
-		fprintf(stderr, "%s differs; got:\n%s", path, r->text);
-	}
-	free(want.text);
 }
 
 /* ---- what holds for every report ---- */
@@ -570,21 +525,6 @@ static void test_json_reals(void)
 }
 
 /* ---- surroundings ---- */
-
-/* Makes the locale in a directory of our own when the machine doesn't have it. */
-static bool set_comma_locale(char *dir)
-{
-	char command[512];
-
-	if (setlocale(LC_ALL, "de_DE.UTF-8"))
-		return true;
-	snprintf(command, sizeof(command),
-		 "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", dir);
-	if (system(command))
-		return false;
-	setenv("LOCPATH", dir, 1);
-	return setlocale(LC_ALL, "de_DE.UTF-8");
-}
 
 static void test_locale(void)
 {

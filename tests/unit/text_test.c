@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "check.h"
+#include "golden.h"
 #include "live_profile.h"
 #include "report/text.h"
 #include "report/writer.h"
@@ -32,34 +33,12 @@ static char *write_text(const struct allocsnoop_profile *p, struct allocsnoop_re
 	return text;
 }
 
-static void check_golden(const char *name, const char *text)
-{
-	char path[256], want[65536] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "tests/golden/%s", name);
-	if (getenv("GOLDEN_UPDATE")) {
-		file = fopen(path, "w");
-		fputs(text, file);
-		fclose(file);
-	}
-	file = fopen(path, "r");
-	if (file) {
-		want[fread(want, 1, sizeof(want) - 1, file)] = '\0';
-		fclose(file);
-	}
-	if (!strcmp(want, text))
-		return;
-	check_failures++;
-	fprintf(stderr, "%s differs; got:\n%s", path, text);
-}
-
 static void check_text(const struct allocsnoop_profile *p, struct allocsnoop_report_opts opts,
 		       const char *golden)
 {
 	char *text = write_text(p, opts);
 
-	check_golden(golden, text);
+	check_golden(golden, &(struct report){ text, strlen(text) });
 	free(text);
 }
 
@@ -474,7 +453,7 @@ static void test_library(void)
 	char *text;
 
 	CHECK_EQ(write_by_library(p, NULL, ALLOCSNOOP_BY_FUNCTION, &text), 0);
-	check_golden("tree_function.txt", text);
+	check_golden("tree_function.txt", &(struct report){ text, strlen(text) });
 	free(text);
 	CHECK_EQ(write_by_library(p, "text", ALLOCSNOOP_BY_SIZE, &text), -EINVAL);
 	CHECK_STR(allocsnoop__error(), "a tree is by stack, function, process or thread");

@@ -9,12 +9,8 @@
 
 #include "base/err.h"
 #include "check.h"
+#include "golden.h"
 #include "live_profile.h"
-
-struct report {
-	char *text;
-	size_t size;
-};
 
 static struct report write_report(const struct allocsnoop_profile *p,
 				  struct allocsnoop_report_opts opts)
@@ -28,43 +24,14 @@ static struct report write_report(const struct allocsnoop_profile *p,
 	return r;
 }
 
-static struct report read_file(const char *path)
+static void check_view(const struct allocsnoop_profile *p, struct allocsnoop_report_opts opts,
+		       const char *name)
 {
-	struct report r = { 0 };
-	FILE *in = fopen(path, "r"), *out = open_memstream(&r.text, &r.size);
-	int c;
+	struct report r = write_report(p, opts);
+	char golden[256];
 
-	while (in && (c = fgetc(in)) != EOF)
-		fputc(c, out);
-	if (in)
-		fclose(in);
-	fclose(out);
-	return r;
-}
-
-static void update(const char *path, const struct report *r)
-{
-	FILE *out = fopen(path, "w");
-
-	if (!out || fwrite(r->text, 1, r->size, out) != r->size || fclose(out))
-		abort();
-}
-
-static void check_golden(const struct allocsnoop_profile *p, struct allocsnoop_report_opts opts,
-			 const char *name)
-{
-	struct report r = write_report(p, opts), want;
-	char path[256];
-
-	snprintf(path, sizeof(path), "tests/golden/views_%s", name);
-	if (getenv("GOLDEN_UPDATE"))
-		update(path, &r);
-	want = read_file(path);
-	if (want.size != r.size || memcmp(want.text, r.text, r.size)) {
-		check_failures++;
-		fprintf(stderr, "%s differs; got:\n%s", path, r.text);
-	}
-	free(want.text);
+	snprintf(golden, sizeof(golden), "views_%s", name);
+	check_golden(golden, &r);
 	free(r.text);
 }
 
@@ -74,7 +41,7 @@ static void check_diff(const struct allocsnoop_profile *a, const struct allocsno
 	struct allocsnoop_profile *d = NULL;
 
 	CHECK_EQ(allocsnoop_profile__diff(a, b, &d), 0);
-	check_golden(d, opts, name);
+	check_view(d, opts, name);
 	profile__free(d);
 }
 
@@ -82,24 +49,24 @@ static void test_filter(void)
 {
 	struct allocsnoop_profile *p = hostile_profile();
 
-	check_golden(p,
-		     (struct allocsnoop_report_opts){
-			     .focus = "main", .ignore = "[r]ec", .hide = "^malloc$" },
-		     "chosen.txt");
-	check_golden(p,
-		     (struct allocsnoop_report_opts){
-			     .format = "json", .focus = "push_back", .lines = true },
-		     "chosen.json");
-	check_golden(p,
-		     (struct allocsnoop_report_opts){ .format = "folded",
-						      .hide = "malloc|deep_rec",
-						      .lines = true,
-						      .no_inlines = true },
-		     "hidden.folded");
+	check_view(p,
+		   (struct allocsnoop_report_opts){
+			   .focus = "main", .ignore = "[r]ec", .hide = "^malloc$" },
+		   "chosen.txt");
+	check_view(p,
+		   (struct allocsnoop_report_opts){
+			   .format = "json", .focus = "push_back", .lines = true },
+		   "chosen.json");
+	check_view(p,
+		   (struct allocsnoop_report_opts){ .format = "folded",
+						    .hide = "malloc|deep_rec",
+						    .lines = true,
+						    .no_inlines = true },
+		   "hidden.folded");
 	profile__free(p);
 	p = live_profile();
-	check_golden(p, (struct allocsnoop_report_opts){ .focus = "/opt/server", .value = 2 },
-		     "chosen_live.txt");
+	check_view(p, (struct allocsnoop_report_opts){ .focus = "/opt/server", .value = 2 },
+		   "chosen_live.txt");
 	profile__free(p);
 }
 
@@ -143,16 +110,16 @@ static void test_threads(void)
 {
 	struct allocsnoop_profile *p = threads_profile();
 
-	check_golden(
-		p, (struct allocsnoop_report_opts){ .format = "json", .by = ALLOCSNOOP_BY_THREAD },
-		"threads.json");
-	check_golden(
+	check_view(p,
+		   (struct allocsnoop_report_opts){ .format = "json", .by = ALLOCSNOOP_BY_THREAD },
+		   "threads.json");
+	check_view(
 		p,
 		(struct allocsnoop_report_opts){ .format = "folded", .by = ALLOCSNOOP_BY_THREAD },
 		"threads.folded");
-	check_golden(
-		p, (struct allocsnoop_report_opts){ .format = "folded", .by = ALLOCSNOOP_BY_TYPE },
-		"types.folded");
+	check_view(p,
+		   (struct allocsnoop_report_opts){ .format = "folded", .by = ALLOCSNOOP_BY_TYPE },
+		   "types.folded");
 	check_thread_diffs(p);
 	profile__free(p);
 }

@@ -10,39 +10,10 @@
 #include <time.h>
 
 #include "gate.h"
+#include "spin.h"
 
 #define NI	__attribute__((noinline, noclone))
 #define EACH_NS 20000
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-static NI void turn(uint64_t cnt)
-{
-	for (uint64_t i = 0; i < cnt; i++)
-		__asm__ volatile("" : "+r"(i)::"memory");
-}
-
-/* Turns in EACH_NS of CPU time: the best of some tries. */
-static uint64_t turns__measure(void)
-{
-	uint64_t best = 0;
-
-	for (int i = 0; i < 20; i++) {
-		uint64_t from = now_ns(CLOCK_PROCESS_CPUTIME_ID), took, turns;
-
-		turn(1000000);
-		took = now_ns(CLOCK_PROCESS_CPUTIME_ID) - from;
-		turns = 1000000ull * EACH_NS / (took ? took : 1);
-		best = turns > best ? turns : best;
-	}
-	return best;
-}
 
 NI void steady_small(void)
 {
@@ -66,7 +37,7 @@ int main(int argc, char **argv)
 	int bursts = argc > 2 && !strcmp(argv[2], "bursts");
 	unsigned long long small = 0, large = 0;
 
-	turns = turns__measure();
+	turns = turns__measure(EACH_NS);
 	gate__start();
 	wall = now_ns(CLOCK_MONOTONIC);
 	for (uint64_t at = 0; at < limit_ns; at = now_ns(CLOCK_MONOTONIC) - wall) {
