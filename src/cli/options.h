@@ -67,6 +67,7 @@ struct opt_row {
 	bool zero_ok; /* numbers: 0 has a meaning */
 	bool expert;  /* in --help-all only */
 	u16 verbs;    /* where it means something; 0: VERB_RECORD only */
+	bool formats; /* its words are the names of format_rows */
 };
 
 struct verb_row {
