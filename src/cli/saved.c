@@ -209,6 +209,15 @@ static int label__check(const struct saved *s, bool (*has)(const struct allocsno
 	return err__fail(-EINVAL, "--by %s: the profile doesn't tell %ss apart", key, key);
 }
 
+static int thread__check(const struct saved *s)
+{
+	int err = label__check(s, any_thread, "thread");
+
+	if (err)
+		err__hint("recorded with --by thread it would");
+	return err;
+}
+
 static int saved__check(struct saved *s)
 {
 	int err;
@@ -217,7 +226,7 @@ static int saved__check(struct saved *s)
 		s->o.value = is_live(s) ? ALLOCSNOOP_LIVE_BYTES : ALLOCSNOOP_ALLOC_BYTES;
 	err = value__check(s);
 	if (!err && s->o.by == ALLOCSNOOP_BY_THREAD)
-		err = label__check(s, any_thread, "thread");
+		err = thread__check(s);
 	if (!err && s->o.by == ALLOCSNOOP_BY_TYPE)
 		err = label__check(s, any_type, "type");
 	return err;

@@ -50,6 +50,9 @@ grep -A2 '^functions by change of live bytes:' "$TMP/diff.txt" | tail -1 | grep 
 	fail "the leak isn't on top"
 }
 grep -qF '(+319360), from ' "$TMP/diff.txt" || fail "the total's change isn't 4990 * 64"
+as_nobody "$SNOOP" diff --tree "$TMP/1.pb.gz" "$TMP/leaky.pb.gz" >"$TMP/diff.txt"
+grep -q '^tree by change of live bytes, ' "$TMP/diff.txt" || fail "no tree of a difference"
+if grep '^processes by' "$TMP/diff.txt"; then fail "a difference tells of the later processes as if they were both"; fi
 json "$TMP/diff.json" diff "$TMP/1.pb.gz" "$TMP/leaky.pb.gz"
 is_same "what changed" "$(jq -c '[.stacks[] | select(.live_bytes != .base_live_bytes) |
 	[.live_count - .base_live_count, .live_bytes - .base_live_bytes]]' "$TMP/diff.json")" '[[4990,319360]]'
@@ -131,6 +134,7 @@ refused 2 "--value: recorded without --live" "$SNOOP" report --value live-bytes 
 refused 2 "--value: a difference has" "$SNOOP" diff --value peak-bytes "$TMP/1.pb.gz" "$TMP/leaky.pb.gz"
 refused 2 "--value grown-bytes: there was no report before" "$SNOOP" report --value grown-bytes "$TMP/1.pb.gz"
 refused 2 "--by thread: the profile doesn't tell threads apart" "$SNOOP" report --by thread "$TMP/1.pb.gz"
+grep -q '^hint: .*--by thread' "$TMP/refused.err" || fail "no hint at how threads are told apart"
 refused 2 "--by type: the profile doesn't tell types apart" "$SNOOP" report --by type "$TMP/1.pb.gz"
 [ ! -e "$TMP/out/x" ] || fail "a report was left by a merge that failed"
 
