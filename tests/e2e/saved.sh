@@ -133,6 +133,8 @@ refused 1 "cannot add up profiles: one is a difference" "$SNOOP" merge "$TMP/out
 refused 2 "--value: recorded without --live" "$SNOOP" report --value live-bytes "$TMP/alloc.pb.gz"
 refused 2 "--value: a difference has" "$SNOOP" diff --value peak-bytes "$TMP/1.pb.gz" "$TMP/leaky.pb.gz"
 refused 2 "--value grown-bytes: there was no report before" "$SNOOP" report --value grown-bytes "$TMP/1.pb.gz"
+refused 1 "cannot read '.*json': not a pprof profile" "$SNOOP" report "$TMP/1.json"
+grep -q '^hint: .*-o FILE.pb.gz$' "$TMP/refused.err" || fail "no hint at the form to save"
 refused 2 "--by thread: the profile doesn't tell threads apart" "$SNOOP" report --by thread "$TMP/1.pb.gz"
 grep -q '^hint: .*--by thread' "$TMP/refused.err" || fail "no hint at how threads are told apart"
 refused 2 "--by type: the profile doesn't tell types apart" "$SNOOP" report --by type "$TMP/1.pb.gz"
