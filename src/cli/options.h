@@ -89,6 +89,7 @@ struct format_row {
 	bool later;	   /* known, but not in this version */
 	const char *other; /* another extension, or NULL */
 	bool whole;	   /* has rows as they were recorded: --by means nothing */
+	bool threads;	   /* but --by thread to a recording: its rows keep their threads */
 	u32 values;	   /* 1 << enum allocsnoop_value that it can be about; 0: any */
 	bool all_values;   /* all values are in it: --value means nothing */
 	bool live;	   /* recordings need --live */

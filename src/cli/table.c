@@ -140,7 +140,7 @@ const struct format_row format_rows[] = {
 	{ "folded", ".folded", "one stack a line, for flame graphs", .holds_losses = false },
 	{ "json", ".json", "everything, for programs", .holds_losses = true },
 	{ "pprof", ".pb.gz", "everything, for pprof and to be read again", .binary = true,
-	  .single = true, .holds_losses = true, .other = ".pprof", .whole = true, .lines = true,
+	  .single = true, .holds_losses = true, .other = ".pprof", .whole = true, .threads = true, .lines = true,
 	  .values = 1u << ALLOCSNOOP_ALLOC_BYTES | 1u << ALLOCSNOOP_ALLOC_COUNT |
 		    1u << ALLOCSNOOP_LIVE_BYTES | 1u << ALLOCSNOOP_LIVE_COUNT },
 	{ "html", ".html", "a page to explore", .binary = true, .single = true,
