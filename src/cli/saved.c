@@ -20,7 +20,8 @@
 /* A profile that was read, or the sum of some that stood beside each other. */
 struct part {
 	struct allocsnoop_profile *profile;
-	size_t cnt; /* that it is the sum of */
+	size_t cnt;	  /* that it is the sum of */
+	const char *name; /* of the first of them */
 };
 
 struct saved {
@@ -68,7 +69,7 @@ static int saved__read_stream(struct saved *s, FILE *in, const char *name)
 	err = allocsnoop_profile__read(in, &profile);
 	if (err)
 		return library__fails(err, name);
-	if (!vec__push(&s->parts, ((struct part){ profile, 1 })))
+	if (!vec__push(&s->parts, ((struct part){ profile, 1, name })))
 		return 0;
 	allocsnoop_profile__free(profile);
 	return err__fail(-ENOMEM, "out of memory");
@@ -110,8 +111,12 @@ static int saved__add_last(struct saved *s)
 	struct allocsnoop_profile *sum;
 	int err = allocsnoop_profile__merge(both, 2, &sum);
 
-	if (err)
-		return library__fails(err, NULL);
+	if (err) {
+		err = library__fails(err, NULL);
+		if (err == -EINVAL) /* which of a thousand? */
+			err__hint("it's so with '%s' and '%s'", last[0].name, last[1].name);
+		return err;
+	}
 	saved__replace(s, sum);
 	return 0;
 }
