@@ -236,7 +236,9 @@ static void add_processes(struct str *s, const struct allocsnoop_profile *p)
 		exited += p->processes.v[i].exited ? cnt : 0;
 	}
 	str__addf(s, TEXT_LABEL "%" PRIu64, "processes", all);
-	if (exited)
+	if (exited && exited == all)
+		str__add(s, all == 1 ? ", exited" : ", all exited");
+	else if (exited)
 		str__addf(s, ", %" PRIu64 " of them exited", exited);
 	str__add(s, "\n");
 }

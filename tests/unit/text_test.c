@@ -287,6 +287,14 @@ static void test_grammar(void)
 	CHECK(strstr(text, "losses      1 kind, listed at the end\n"));
 	CHECK(strstr(text, "  prog (1 process)\n"));
 	free(text);
+	add_process(p, 7, "prog", "/prog")->exited = true;
+	text = write_text(p, (struct allocsnoop_report_opts){ 0 });
+	CHECK(strstr(text, "processes   1, exited\n"));
+	free(text);
+	add_process(p, 8, "prog", "/prog")->exited = true;
+	text = write_text(p, (struct allocsnoop_report_opts){ 0 });
+	CHECK(strstr(text, "processes   2, all exited\n"));
+	free(text);
 	profile__free(p);
 	p = profile__new();
 	p->info.exact = false;
