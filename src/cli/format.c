@@ -102,7 +102,7 @@ static int format__check(const struct cli_opts *o)
 {
 	const struct format_row *f = o->format;
 	/* Threads are told apart when they are recorded. */
-	bool recorded = o->verb == VERB_RECORD && o->by == ALLOCSNOOP_BY_THREAD;
+	bool recorded = f->threads && o->verb == VERB_RECORD && o->by == ALLOCSNOOP_BY_THREAD;
 	const char *option = o->top && !f->has_rows	       ? "top"
 			     : o->by && f->whole && !recorded  ? "by"
 			     : o->value_given && f->all_values ? "value"

@@ -8,6 +8,8 @@
 #define INDENT	 "                           "
 #define TEXT_MAX (80 - (int)sizeof(INDENT)) /* columns beside it */
 
+#define FORMATS_MAX 32
+
 /* Those that are there, or those that aren't yet. at: columns used in the line. */
 static void choices__print(const struct choice *choices, bool later, int at, const char *newline,
 			   FILE *out)
@@ -40,18 +42,30 @@ static bool any_later(const struct choice *choices)
 	return choices->name;
 }
 
+/* The names of the formats as if they were choices; the end of `names` is zero. */
+static void formats__list(struct choice names[FORMATS_MAX])
+{
+	size_t cnt = 0;
+
+	for (const struct format_row *f = format_rows; f->name && cnt < FORMATS_MAX - 1; f++)
+		names[cnt++] = (struct choice){ .name = f->name, .later = f->later };
+}
+
 void help__describe(const struct opt_row *row, const char *newline, FILE *out)
 {
+	struct choice formats[FORMATS_MAX] = {};
+	const struct choice *choices = row->formats ? formats : row->choices;
 	int at = fprintf(out, "%s%s", row->help, row->kind == OPT_LATER ? " (not yet)" : "");
 
-	if (!row->choices)
+	if (!choices)
 		return;
-	choices__print(row->choices, false, at, newline, out);
-	if (!any_later(row->choices))
+	formats__list(formats);
+	choices__print(choices, false, at, newline, out);
+	if (!any_later(choices))
 		return;
 	fputs(newline, out);
 	at = fprintf(out, "(not yet");
-	choices__print(row->choices, true, at, newline, out);
+	choices__print(choices, true, at, newline, out);
 	fputc(')', out);
 }
 
@@ -66,7 +80,7 @@ static void help__option(const struct opt_row *row)
 	snprintf(left, sizeof(left), row->letter ? "-%c, --%s%s%s" : "%c   --%s%s%s",
 		 row->letter ? row->letter : ' ', row->name, row->arg ? " " : "",
 		 row->arg ? row->arg : "");
-	printf("  %-24s ", left); /* as wide as INDENT */
+	printf("  %-24s%s", left, strlen(left) > 24 ? "\n" INDENT : " "); /* as wide as INDENT */
 	help__describe(row, "\n" INDENT, stdout);
 	putchar('\n');
 }
@@ -88,8 +102,7 @@ void help__print(bool all)
 	       "\n"
 	       "usage: allocsnoop [OPTIONS]                     every process on the machine\n"
 	       "       allocsnoop [OPTIONS] -p PID[,PID...]     these processes\n"
-	       "       allocsnoop [OPTIONS] -- COMMAND [ARG...] start COMMAND, trace it and its "
-	       "children\n");
+	       "       allocsnoop [OPTIONS] -- COMMAND [ARG...] trace COMMAND and its children\n");
 	help__verbs();
 	for (size_t i = 0; i < opt_row_cnt; i++) {
 		if (all || !opt_rows[i].expert)

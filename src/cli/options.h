@@ -67,6 +67,7 @@ struct opt_row {
 	bool zero_ok; /* numbers: 0 has a meaning */
 	bool expert;  /* in --help-all only */
 	u16 verbs;    /* where it means something; 0: VERB_RECORD only */
+	bool formats; /* its words are the names of format_rows */
 };
 
 struct verb_row {
@@ -88,6 +89,7 @@ struct format_row {
 	bool later;	   /* known, but not in this version */
 	const char *other; /* another extension, or NULL */
 	bool whole;	   /* has rows as they were recorded: --by means nothing */
+	bool threads;	   /* but --by thread to a recording: its rows keep their threads */
 	u32 values;	   /* 1 << enum allocsnoop_value that it can be about; 0: any */
 	bool all_values;   /* all values are in it: --value means nothing */
 	bool live;	   /* recordings need --live */

@@ -11,6 +11,7 @@
 #include "cli/say.h"
 
 #define REDRAW_NS 250000000ull
+#define SITES_NS  1000000000ull /* COMMAND may have none at all */
 
 void progress__init(struct progress *p, int verbosity)
 {
@@ -66,8 +67,9 @@ void progress__start(struct progress *p, struct allocsnoop *session, bool comman
 
 	if (p->started || p->terminal || p->verbosity < 0 || !stats__read(session, &st))
 		return;
-	if (!st.processes && command)
-		return; /* it has ended already: the report follows */
+	/* It has ended already: the report follows. Or its libraries aren't mapped yet. */
+	if (command && (!st.processes || (!st.sites && st.elapsed_ns < SITES_NS)))
+		return;
 	p->started = true;
 	pthread_mutex_lock(&p->lock);
 	fprintf(stderr, "tracing %u process%s, %u site%s; Ctrl-C for the report\n", st.processes,

@@ -20,7 +20,8 @@
 /* A profile that was read, or the sum of some that stood beside each other. */
 struct part {
 	struct allocsnoop_profile *profile;
-	size_t cnt; /* that it is the sum of */
+	size_t cnt;	  /* that it is the sum of */
+	const char *name; /* of the first of them */
 };
 
 struct saved {
@@ -68,7 +69,7 @@ static int saved__read_stream(struct saved *s, FILE *in, const char *name)
 	err = allocsnoop_profile__read(in, &profile);
 	if (err)
 		return library__fails(err, name);
-	if (!vec__push(&s->parts, ((struct part){ profile, 1 })))
+	if (!vec__push(&s->parts, ((struct part){ profile, 1, name })))
 		return 0;
 	allocsnoop_profile__free(profile);
 	return err__fail(-ENOMEM, "out of memory");
@@ -110,8 +111,12 @@ static int saved__add_last(struct saved *s)
 	struct allocsnoop_profile *sum;
 	int err = allocsnoop_profile__merge(both, 2, &sum);
 
-	if (err)
-		return library__fails(err, NULL);
+	if (err) {
+		err = library__fails(err, NULL);
+		if (err == -EINVAL) /* which of a thousand? */
+			err__hint("it's so with '%s' and '%s'", last[0].name, last[1].name);
+		return err;
+	}
 	saved__replace(s, sum);
 	return 0;
 }
@@ -209,6 +214,15 @@ static int label__check(const struct saved *s, bool (*has)(const struct allocsno
 	return err__fail(-EINVAL, "--by %s: the profile doesn't tell %ss apart", key, key);
 }
 
+static int thread__check(const struct saved *s)
+{
+	int err = label__check(s, any_thread, "thread");
+
+	if (err)
+		err__hint("recorded with --by thread it would");
+	return err;
+}
+
 static int saved__check(struct saved *s)
 {
 	int err;
@@ -217,7 +231,7 @@ static int saved__check(struct saved *s)
 		s->o.value = is_live(s) ? ALLOCSNOOP_LIVE_BYTES : ALLOCSNOOP_ALLOC_BYTES;
 	err = value__check(s);
 	if (!err && s->o.by == ALLOCSNOOP_BY_THREAD)
-		err = label__check(s, any_thread, "thread");
+		err = thread__check(s);
 	if (!err && s->o.by == ALLOCSNOOP_BY_TYPE)
 		err = label__check(s, any_type, "type");
 	return err;

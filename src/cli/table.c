@@ -88,8 +88,8 @@ const struct opt_row opt_rows[] = {
 	  INTO(interval_ns), TRACES },
 
 	{ .help = "The report" },
-	{ 'f', "format", "FMT", "text (default), json, html...; guessed from -o", OPT_TEXT,
-	  INTO(format_name), .verbs = VERB_REPORTS | VERB_DOCTOR },
+	{ 'f', "format", "FMT", "its format, where -o FILE's name tells none", OPT_TEXT,
+	  INTO(format_name), .formats = true, .verbs = VERB_REPORTS | VERB_DOCTOR },
 	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output),
 	  .verbs = VERB_REPORTS },
 	{ 0, "value", "VAL", "what is counted (live-bytes with --live)", OPT_CHOICE, INTO(value),
@@ -128,9 +128,9 @@ const size_t opt_row_cnt = ARRAY_SIZE(opt_rows);
 const struct verb_row verb_rows[] = {
 	{ "list", "[-p PID | FILE]", "what would be probed, and why", VERB_LIST },
 	{ "report", "FILE...", "read saved profiles again", VERB_REPORT },
-	{ "diff", "OLD NEW", "what changed between two profiles", VERB_DIFF },
-	{ "merge", "FILE...", "add profiles up, into one to save", VERB_MERGE },
-	{ "doctor", "[-f json]", "what works on this machine, and what helps", VERB_DOCTOR },
+	{ "diff", "OLD NEW", "what changed from OLD to NEW", VERB_DIFF },
+	{ "merge", "FILE...", "add profiles up, save the sum", VERB_MERGE },
+	{ "doctor", "[-f json]", "what works here, and what helps", VERB_DOCTOR },
 	{ "top", "[-p PID | -- COMMAND]", "a live view", VERB_TOP },
 	{},
 };
@@ -140,7 +140,7 @@ const struct format_row format_rows[] = {
 	{ "folded", ".folded", "one stack a line, for flame graphs", .holds_losses = false },
 	{ "json", ".json", "everything, for programs", .holds_losses = true },
 	{ "pprof", ".pb.gz", "everything, for pprof and to be read again", .binary = true,
-	  .single = true, .holds_losses = true, .other = ".pprof", .whole = true, .lines = true,
+	  .single = true, .holds_losses = true, .other = ".pprof", .whole = true, .threads = true, .lines = true,
 	  .values = 1u << ALLOCSNOOP_ALLOC_BYTES | 1u << ALLOCSNOOP_ALLOC_COUNT |
 		    1u << ALLOCSNOOP_LIVE_BYTES | 1u << ALLOCSNOOP_LIVE_COUNT },
 	{ "html", ".html", "a page to explore", .binary = true, .single = true,

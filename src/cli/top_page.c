@@ -86,8 +86,8 @@ static void stack__numbers(struct page *p, const struct top_row *r, struct str *
 {
 	const char *bound = r->at_least ? "at least " : "";
 
-	str__addf(s, LABEL "%s%" PRIu64 " bytes in %" PRIu64 " allocations ", "allocated", bound,
-		  r->now.bytes, r->now.count);
+	str__addf(s, LABEL "%s%" PRIu64 " bytes in %" PRIu64 " allocation%s ", "allocated", bound,
+		  r->now.bytes, r->now.count, r->now.count == 1 ? "" : "s");
 	if (!r->at_least)
 		top_look__interval(s, p->v->utf8, sqrt(r->now.bytes_var), (double)r->now.bytes,
 				   r->now.hits, "(few samples)");
@@ -105,8 +105,8 @@ static void stack__numbers(struct page *p, const struct top_row *r, struct str *
 	page__str(p, ROLE_PLAIN, s, LABEL_COLS);
 	if (!p->v->live)
 		return;
-	str__addf(s, LABEL "%" PRIu64 " bytes in %" PRIu64 " blocks", "live", r->now.live_bytes,
-		  r->now.live_count);
+	str__addf(s, LABEL "%" PRIu64 " bytes in %" PRIu64 " block%s", "live", r->now.live_bytes,
+		  r->now.live_count, r->now.live_count == 1 ? "" : "s");
 	top_look__live_interval(s, p->v->utf8, &r->now);
 	page__str(p, ROLE_PLAIN, s, LABEL_COLS);
 }

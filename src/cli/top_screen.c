@@ -137,6 +137,9 @@ int screen__open(void)
 	if (tcgetattr(STDIN_FILENO, &found))
 		return err__fail(-errno, "top: cannot read the terminal's state: %s",
 				 strerror(errno));
+	/* What they were once: ncurses would take their word for the size for ever. */
+	unsetenv("COLUMNS");
+	unsetenv("LINES");
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return err__fail(-EINVAL, "top: cannot use this terminal");

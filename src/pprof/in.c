@@ -92,10 +92,13 @@ int in__each(struct in *in, u32 number, in_field_fn fn)
 	int more, err = 0;
 
 	while (!err && (more = wire__next(&at, in->end, &f)) != 0) {
-		if (more < 0)
-			return err__fail(-EINVAL,
-					 "not a pprof profile, or cut short: byte %zu of %zu",
-					 (size_t)(at - in->data), (size_t)(in->end - in->data));
+		if (more < 0) {
+			err__fail(-EINVAL, "not a pprof profile, or cut short: byte %zu of %zu",
+				  (size_t)(at - in->data), (size_t)(in->end - in->data));
+			if (at == in->data) /* other reports are not for reading again */
+				err__hint("profiles are saved by -f pprof, or -o FILE.pb.gz");
+			return -EINVAL;
+		}
 		if (f.number == number)
 			err = fn(in, &f, ++nr);
 	}

@@ -58,6 +58,14 @@ void look__count(struct str *s, u64 cnt, const char *one, const char *many)
 	str__addf(s, "%" PRIu64 " %s", cnt, cnt == 1 ? one : many);
 }
 
+void look__first(struct str *s, size_t shown, size_t cnt)
+{
+	if (shown == 1 && cnt > 1)
+		str__addf(s, ", the first of %zu", cnt);
+	else if (shown < cnt)
+		str__addf(s, ", the first %zu of %zu", shown, cnt);
+}
+
 void look__bytes(struct str *s, u64 bytes)
 {
 	char buf[32];

@@ -260,8 +260,7 @@ static int print_title(struct process_table *t)
 		  heap		? "live bytes"
 		  : t->by_count ? "number of allocations"
 				: "allocated bytes");
-	if (t->shown < t->cnt)
-		str__addf(&t->line, ", the first %zu of %zu", t->shown, t->cnt);
+	look__first(&t->line, t->shown, t->cnt);
 	str__add(&t->line, heap ? " (RssAnon has reserve, fragments too):" : ":");
 	return text__painted(&t->line, t->opts, PAINT_TITLE, t->out);
 }

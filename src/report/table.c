@@ -76,10 +76,9 @@ static void add_title(struct table *t)
 		  t->section->title);
 	if (!t->shown)
 		str__add(&t->line, ": none");
-	else if (t->shown < t->cnt)
-		str__addf(&t->line, ", the first %zu of %zu:", t->shown, t->cnt);
 	else
-		str__add(&t->line, ":");
+		look__first(&t->line, t->shown, t->cnt);
+	str__add(&t->line, t->shown ? ":" : "");
 }
 
 static void add_rest(struct table *t, const struct allocsnoop_sample *rest)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/units.h"
@@ -235,7 +236,9 @@ static void add_processes(struct str *s, const struct allocsnoop_profile *p)
 		exited += p->processes.v[i].exited ? cnt : 0;
 	}
 	str__addf(s, TEXT_LABEL "%" PRIu64, "processes", all);
-	if (exited)
+	if (exited && exited == all)
+		str__add(s, all == 1 ? ", exited" : ", all exited");
+	else if (exited)
 		str__addf(s, ", %" PRIu64 " of them exited", exited);
 	str__add(s, "\n");
 }
@@ -253,12 +256,25 @@ static void add_failed(struct str *s, const struct allocsnoop_info *info)
 				   : "seen to fail (returns of kept ones only)");
 }
 
+/* How long, and when: a saved profile is looked at much later. */
+static void add_duration(struct str *s, const struct allocsnoop_info *info)
+{
+	time_t started = (time_t)(info->started_ns / 1000000000);
+	char buf[32];
+	struct tm tm;
+
+	str__addf(s, TEXT_LABEL "%s", "duration", units__format_ns(info->duration_ns, buf));
+	if (info->started_ns && localtime_r(&started, &tm) &&
+	    strftime(buf, sizeof(buf), "%F %T", &tm))
+		str__addf(s, ", %s %s", info->profile_cnt > 1 ? "the first from" : "from", buf);
+	str__add(s, "\n");
+}
+
 static void add_header(struct str *s, const struct allocsnoop_profile *p,
 		       const struct allocsnoop_report_opts *opts)
 {
 	const struct allocsnoop_info *info = &p->info;
 	struct allocsnoop_sample all;
-	char buf[32];
 
 	profile__sum(p, &all);
 	if (*info->target) {
@@ -272,7 +288,7 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p,
 		add_traced(s, info);
 	add_mode(s, info, all.sampled_count);
 	add_coverage(s, p);
-	str__addf(s, TEXT_LABEL "%s\n", "duration", units__format_ns(info->duration_ns, buf));
+	add_duration(s, info);
 	add_processes(s, p);
 	str__addf(s, TEXT_LABEL "%" PRIu64, "events", info->events);
 	if (!is_growth(info))
@@ -392,7 +408,8 @@ static int write_tree(const struct allocsnoop_profile *p, const struct allocsnoo
 {
 	int err = tree__write(p, opts, out);
 
-	if (err)
+	/* The processes of a difference are those of later only. */
+	if (err || p->info.diff)
 		return err;
 	return is_live(&p->info) ? process__write_heaps(p, opts, out)
 				 : process__write(p, opts, out);

@@ -28,6 +28,8 @@ size_t look__width(const struct str *s);
 
 /* "1 block", "2 blocks": one, many. */
 void look__count(struct str *s, u64 cnt, const char *one, const char *many);
+/* Of a title: ", the first 4 of 11"; nothing where all are shown. */
+void look__first(struct str *s, size_t shown, size_t cnt);
 
 void look__bytes(struct str *s, u64 bytes);	   /* "1.5 MiB" */
 void look__signed_bytes(struct str *s, s64 bytes); /* "+1.5 MiB" */

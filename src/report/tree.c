@@ -238,7 +238,8 @@ static int write_tree(struct tree_text *t)
 	if (err)
 		return err;
 	if (!weight(t, t->tree.root)) {
-		fprintf(t->out, "tree by %s%s\n", text__value_name(t->opts->value),
+		fprintf(t->out, "tree by %s%s%s\n", t->p->info.diff ? "change of " : "",
+			text__value_name(t->opts->value),
 			t->p->info.diff ? ": nothing changed" : ": none");
 		return 0;
 	}

@@ -57,7 +57,11 @@ offers '/etc/hostname' list /etc/hostna
 offers '/etc/hostname' diff --lines /etc/hostname /etc/hostna
 offers '--hide' report --hi
 has sqlite3 -l -- sqlite
+has sqlite3 top -l -- sqlite
 offers '/etc/hostname' -p 1 -- cat /etc/hostna
+offers '/etc/hostname' top -- cat /etc/hostna
+offers '/etc/hostname' report -- /etc/hostna
+offers 'thread type' report --by t
 has --pid list -
 if complete_word list - | grep -x -- --live >/dev/null; then fail "'list' is offered --live"; fi
 offers '' --duration ''
@@ -74,6 +78,9 @@ if command -v fish >/dev/null; then
 		allocsnoop -e malloc,m|malloc,malloc malloc,mmap
 		allocsnoop list /etc/hostna|/etc/hostname
 		allocsnoop -l -- cat /etc/hostna|/etc/hostname
+		allocsnoop top -l -- cat /etc/hostna|/etc/hostname
+		allocsnoop report --by t|thread type
+		allocsnoop top --valu|--value
 	FISH
 	fish -c 'source $argv[1]
 		while read line
@@ -108,6 +115,8 @@ allocsnoop --value |alloc-count
 allocsnoop -e malloc,|fault
 allocsnoop doctor -f |json
 allocsnoop list -|--probe
+allocsnoop report --by |thread
+allocsnoop top -- cat /etc/hostna|hostname
 ZSH
 	timeout 30 zsh -f "$TMP/ask.zsh" "$TMP" <"$TMP/zsh.should" >"$TMP/zsh.is" || fail "zsh: $(cat "$TMP/zsh.is")"
 	diff "$TMP/zsh.should" "$TMP/zsh.is" >&2 || fail "zsh's completions aren't what they should be"

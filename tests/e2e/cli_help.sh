@@ -29,7 +29,11 @@ values=$("$SNOOP" --help | sed -n '/--value/,/--by/p' | tr -d ',')
 for word in alloc-bytes alloc-count live-bytes live-count peak-bytes grown-bytes temporary-count; do
 	grep -qwe "$word" <<<"$values" || fail "--help does not know --value $word"
 done
-"$SNOOP" --help-all | sed -n '/^The report/,/^Other/p' >"$TMP/help"
+formats=$("$SNOOP" --help | sed -n '/--format/,/--output/p' | tr -d ',')
+for word in text folded json pprof html speedscope svg csv jeprof dhat heaptrack massif; do
+	grep -qwe "$word" <<<"$formats" || fail "--help does not know --format $word"
+done
+"$SNOOP" --help-all >"$TMP/help"
 if grep -E '.{81}| $' "$TMP/help"; then fail "lines of --help are too long, or end in a blank"; fi
 
 # -h wins wherever it stands among good options, and needs no root.

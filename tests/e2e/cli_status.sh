@@ -43,6 +43,9 @@ case $(process_state "$target") in X | Z) fail "-d ended the target" ;; esac
 # One line at the start where there is no terminal; none with -q.
 "$SNOOP" -d 100ms -p "$target" >/dev/null 2>"$TMP/err"
 is_same "the first words" "$(grep -cE '^tracing 1 process, [0-9]+ sites?; Ctrl-C for the report$' "$TMP/err")" 1
+# What COMMAND maps is waited for.
+"$SNOOP" -o "$TMP/z.json" -- sleep 0.7 2>"$TMP/err"
+is_same "the first words of a COMMAND" "$(grep -cE '^tracing 1 process, [1-9][0-9]* sites; ' "$TMP/err")" 1
 "$SNOOP" -v -d 100ms -p "$target" >/dev/null 2>"$TMP/err"
 [ "$(wc -l <"$TMP/err")" -gt 1 ] || fail "-v says nothing"
 

@@ -102,6 +102,8 @@ usage "--top: means nothing to --format json" '' -t 5 -o massif.out.json
 usage "--duration: means nothing to 'list'" '' list -d 5
 usage "--top: means nothing to --format pprof" '' -t 5 -o x.pprof
 usage "--by: means nothing to --format pprof" '' --by function -f pprof
+usage "--by: means nothing to --format massif" '' -l --by thread -o x.massif
+usage "--by: means nothing to --format heaptrack" '' -l --by thread -f heaptrack
 usage "--value: --format pprof is about" '' -l --value peak-bytes -o x.pb.gz
 usage "list: a FILE or --pid, not both" '' list -p 1 /bin/true
 usage "list: one FILE, not 'b' too" '' list a b

@@ -50,6 +50,9 @@ grep -A2 '^functions by change of live bytes:' "$TMP/diff.txt" | tail -1 | grep 
 	fail "the leak isn't on top"
 }
 grep -qF '(+319360), from ' "$TMP/diff.txt" || fail "the total's change isn't 4990 * 64"
+as_nobody "$SNOOP" diff --tree "$TMP/1.pb.gz" "$TMP/leaky.pb.gz" >"$TMP/diff.txt"
+grep -q '^tree by change of live bytes, ' "$TMP/diff.txt" || fail "no tree of a difference"
+if grep '^processes by' "$TMP/diff.txt"; then fail "a difference tells of the later processes as if they were both"; fi
 json "$TMP/diff.json" diff "$TMP/1.pb.gz" "$TMP/leaky.pb.gz"
 is_same "what changed" "$(jq -c '[.stacks[] | select(.live_bytes != .base_live_bytes) |
 	[.live_count - .base_live_count, .live_bytes - .base_live_bytes]]' "$TMP/diff.json")" '[[4990,319360]]'
@@ -126,11 +129,17 @@ refused 1 "cannot read '.*2.pb.gz': Permission denied" as_nobody "$SNOOP" report
 refused 1 "cannot read '.*profile.jq': " "$SNOOP" report "$TREE/tests/harness/profile.jq"
 "$SNOOP" -q -o "$TMP/alloc.pb.gz" -- "$WORK/leak" 1 >"$TMP/stdout"
 refused 1 "cannot compare profiles: one has mode 'alloc'" "$SNOOP" diff "$TMP/alloc.pb.gz" "$TMP/1.pb.gz"
+refused 1 "cannot add up profiles: one has mode 'live', the other 'alloc'" "$SNOOP" merge -o "$TMP/out/none.pb.gz" \
+	"$TMP/1.pb.gz" "$TMP/2.pb.gz" "$TMP/3.pb.gz" "$TMP/alloc.pb.gz"
+grep -q "^hint: .*'$TMP/3.pb.gz' and '$TMP/alloc.pb.gz'" "$TMP/refused.err" || fail "which profiles don't fit isn't said"
 refused 1 "cannot add up profiles: one is a difference" "$SNOOP" merge "$TMP/out/diff.pb.gz" "$TMP/1.pb.gz" -o "$TMP/out/x"
 refused 2 "--value: recorded without --live" "$SNOOP" report --value live-bytes "$TMP/alloc.pb.gz"
 refused 2 "--value: a difference has" "$SNOOP" diff --value peak-bytes "$TMP/1.pb.gz" "$TMP/leaky.pb.gz"
 refused 2 "--value grown-bytes: there was no report before" "$SNOOP" report --value grown-bytes "$TMP/1.pb.gz"
+refused 1 "cannot read '.*json': not a pprof profile" "$SNOOP" report "$TMP/1.json"
+grep -q '^hint: .*-o FILE.pb.gz$' "$TMP/refused.err" || fail "no hint at the form to save"
 refused 2 "--by thread: the profile doesn't tell threads apart" "$SNOOP" report --by thread "$TMP/1.pb.gz"
+grep -q '^hint: .*--by thread' "$TMP/refused.err" || fail "no hint at how threads are told apart"
 refused 2 "--by type: the profile doesn't tell types apart" "$SNOOP" report --by type "$TMP/1.pb.gz"
 [ ! -e "$TMP/out/x" ] || fail "a report was left by a merge that failed"
 

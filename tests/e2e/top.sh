@@ -12,7 +12,8 @@ need jq
 # Two functions, one four times as often; the totals of all are known at the end.
 mkfifo "$TMP/hold"
 HOLD_FIFO=$TMP/hold gated "$WORK/steady" 1
-begin tmux-256color 80x24 -- -i 200ms -p "$TARGET"
+# The size is the terminal's, whatever a shell has exported.
+begin tmux-256color 80x24 COLUMNS=132 LINES=50 -- -i 200ms -p "$TARGET"
 sees 'exact .*total 0 bytes in 0'
 sees 'nothing was allocated'
 release

@@ -325,9 +325,10 @@ counted_past() { # FILE N
 
 # ---- what allocsnoop leaves in the kernel ----
 
-# `prog ID`, `map ID` and `link ID` of every bpf object that a process holds.
+# `prog ID`, `map ID` and `link ID` of every bpf object that a process holds. Others of its files may be closed
+# meanwhile.
 bpf_held() { # PID
-	cat "/proc/$1"/fdinfo/* 2>/dev/null | sed -nE 's/^(prog|map|link)_id:\s*/\1 /p' | sort -u
+	{ cat "/proc/$1"/fdinfo/* 2>/dev/null || :; } | sed -nE 's/^(prog|map|link)_id:\s*/\1 /p' | sort -u
 }
 
 # Of the objects in this list, none is left in the kernel.

@@ -79,7 +79,7 @@ static const char bash_main[] = "_allocsnoop() {\n"
 				"\tCOMPREPLY=()\n"
 				"\twhile ((i < COMP_CWORD)); do\n"
 				"\t\tword=${COMP_WORDS[i++]}\n"
-				"\t\tif [[ $word == -- && -z $verb ]]; then\n"
+				"\t\tif [[ $word == -- ]] && _allocsnoop_runs; then\n"
 				"\t\t\t_allocsnoop_command \"$i\"\n"
 				"\t\t\treturn\n"
 				"\t\telif _allocsnoop_takes \"$word\"; then\n"
@@ -205,6 +205,10 @@ void put_bash(void)
 		before = " | \\\n\t\t";
 	}
 	puts(") return 0 ;;\n\tesac\n\treturn 1\n}\n");
+	fputs("# Is what follows `--` a COMMAND?\n_allocsnoop_runs() {\n\t[[ -z $verb || ' ",
+	      stdout);
+	put_command_verbs();
+	puts(" ' == *\" $verb \"* ]]\n}\n");
 	puts("_allocsnoop_value() { # OPTION\n\tcase $1 in");
 	for (size_t i = 0; i < opt_row_cnt; i++) {
 		if (!is_offered(&opt_rows[i]) || value_of(&opt_rows[i]) <= VALUE_TEXT)

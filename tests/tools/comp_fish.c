@@ -9,6 +9,7 @@ static const char fish_head[] =
 	"begins.\n"
 	"function __allocsnoop_verb\n"
 	"\tset -l skip no\n"
+	"\tset -l verb record\n"
 	"\tfor word in (commandline -opc)[2..]\n"
 	"\t\tif test $skip = yes\n"
 	"\t\t\tset skip no\n"
@@ -18,11 +19,11 @@ static const char fish_head[] =
 	"\t\telse if contains -- $word $__allocsnoop_takes\n"
 	"\t\t\tset skip yes\n"
 	"\t\telse if not string match -q -- '-*' $word\n"
-	"\t\t\techo $word\n"
-	"\t\t\treturn\n"
+	"\t\t\tset verb $word\n"
+	"\t\t\tcontains -- $word $__allocsnoop_runs; or break\n"
 	"\t\tend\n"
 	"\tend\n"
-	"\techo record\n"
+	"\techo $verb\n"
 	"end\n"
 	"\n"
 	"function __allocsnoop_is\n"
@@ -139,6 +140,8 @@ void put_fish(void)
 			printf(" -%c", opt_rows[i].letter);
 		printf(" --%s", opt_rows[i].name);
 	}
+	fputs("\nset -g __allocsnoop_runs ", stdout);
+	put_command_verbs();
 	puts("\n");
 	for (const struct verb_row *v = verb_rows; v->name; v++) {
 		if (v->verb == VERB_LATER)

@@ -105,6 +105,24 @@ bool takes_files(const struct verb_row *v)
 	return strstr(v->args, "FILE") || strstr(v->args, "OLD");
 }
 
+bool takes_command(const struct verb_row *v)
+{
+	return strstr(v->args, "COMMAND");
+}
+
+/* Those that a COMMAND may follow, behind `--`. */
+void put_command_verbs(void)
+{
+	const char *before = "";
+
+	for (const struct verb_row *v = verb_rows; v->name; v++) {
+		if (v->verb == VERB_LATER || !takes_command(v))
+			continue;
+		printf("%s%s", before, v->name);
+		before = " ";
+	}
+}
+
 /* Words in single quotes; `special` gets a backslash. */
 void put_quoted(const char *text, const char *special, const char *quote)
 {

@@ -32,12 +32,14 @@ bool is_offered(const struct opt_row *row);
 /* Does it belong to the command, and to those who need no --help-all? verb 0: of tracing itself. */
 bool belongs_to(const struct opt_row *row, int verb);
 bool takes_files(const struct verb_row *v);
+bool takes_command(const struct verb_row *v);
 
 /* Lists of what is there, with blanks between. */
 void put_choices(const struct choice *choices);
 void put_formats(int verb);
 void put_presets(const char *before_each);
 void put_verbs(void);
+void put_command_verbs(void);
 
 /* Words in single quotes; `special` gets a backslash, a quote becomes `quote`. */
 void put_quoted(const char *text, const char *special, const char *quote);

@@ -48,7 +48,8 @@ static const struct {
 	{ "max-overhead",
 	  "The default is 5 without *-p*, *--live* and ~COMMAND~, else *none*. What would "
 	  "cost more is counted in short windows and estimated. Not with *--live*." },
-	{ "interval", "With *--live* a report also says what has grown since the last one." },
+	{ "interval", "With *--live* a report also says what has grown since the last one. "
+		      "Of *top* it is how often it looks, 1s when it isn't given." },
 	{ "output",
 	  "~FILE~ is replaced by a whole report or left as it is; *-* is standard output." },
 	{ "value",
@@ -225,6 +226,17 @@ static void put_option(const struct opt_row *row)
 	end_line();
 }
 
+/* What only the page tells of a command. */
+static const struct {
+	enum verb verb;
+	const char *text;
+} verb_more[] = {
+	{ VERB_REPORT, "Of several files it is the sum. Any heap profile of *pprof* can be read; "
+		       "*-* is standard input." },
+	{ VERB_MERGE, "Without *-f* and *-o* the sum is written as pprof, which *report* reads." },
+	{ VERB_TOP, "*h* shows the keys, *q* quits; ~COMMAND~ runs on then." },
+};
+
 static bool is_common(const struct opt_row *row)
 {
 	return row->verbs == VERB_ALL || row->kind == OPT_HEADING || row->kind == OPT_LATER;
@@ -260,6 +272,11 @@ static void put_verb(const struct verb_row *v)
 	put_text(v->help, false);
 	put_raw(v->verb == VERB_LATER ? " (not yet)." : ".");
 	end_line();
+	for (size_t i = 0; i < ARRAY_SIZE(verb_more); i++) {
+		if (verb_more[i].verb == v->verb)
+			put_text(verb_more[i].text, true);
+	}
+	end_line();
 	if (v->verb != VERB_LATER)
 		put_verb_options(v);
 }
@@ -269,11 +286,15 @@ static void put_formats(void)
 	for (const struct format_row *f = format_rows; f->name; f++) {
 		request(".TP");
 		put_bold(f->name, strlen(f->name));
-		printf(" (\\fI%s\\fR)", f->extension);
+		printf(" (\\fI%s\\fR", f->extension);
+		if (f->other)
+			printf(", \\fI%s\\fR", f->other);
+		putchar(')');
 		column++;
 		end_line();
 		put_text(f->help, false);
 		put_text(f->later ? "(not yet)" : "", false);
+		put_text(f->live ? "(needs --live)" : "", false);
 		put_text(f->binary ? "(not for terminals)" : "", false);
 		end_line();
 	}
@@ -366,7 +387,8 @@ static void put_options(void)
 	request(".SH OPTIONS");
 	put_paragraph("Sizes take *K M G* (1024), durations *ms s m h*; bare numbers are bytes and "
 		      "seconds. "
-		      "Options end at *--* or at the first word.");
+		      "Options end at *--* or at the first word; those of a command may stand "
+		      "behind its words, too.");
 	for (size_t i = 0; i < opt_row_cnt; i++)
 		put_option(&opt_rows[i]);
 	request(".SH FORMATS");

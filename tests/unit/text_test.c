@@ -287,6 +287,14 @@ static void test_grammar(void)
 	CHECK(strstr(text, "losses      1 kind, listed at the end\n"));
 	CHECK(strstr(text, "  prog (1 process)\n"));
 	free(text);
+	add_process(p, 7, "prog", "/prog")->exited = true;
+	text = write_text(p, (struct allocsnoop_report_opts){ 0 });
+	CHECK(strstr(text, "processes   1, exited\n"));
+	free(text);
+	add_process(p, 8, "prog", "/prog")->exited = true;
+	text = write_text(p, (struct allocsnoop_report_opts){ 0 });
+	CHECK(strstr(text, "processes   2, all exited\n"));
+	free(text);
 	profile__free(p);
 	p = profile__new();
 	p->info.exact = false;
@@ -489,6 +497,27 @@ static void test_diff_tree(void)
 	profile__free(p);
 }
 
+/* A saved profile says when it was made; not one that doesn't know it. */
+static void test_started(void)
+{
+	struct allocsnoop_profile *p = tree_profile();
+	struct allocsnoop_report_opts opts = { 0 };
+	char *text = write_text(p, opts);
+
+	setenv("TZ", "UTC", 1);
+	CHECK(strstr(text, "\nduration    0 ns\n"));
+	free(text);
+	p->info.started_ns = 1700000000999999999;
+	text = write_text(p, opts);
+	CHECK(strstr(text, "\nduration    0 ns, from 2023-11-14 22:13:20\n"));
+	free(text);
+	p->info.profile_cnt = 3;
+	text = write_text(p, opts);
+	CHECK(strstr(text, "\nduration    0 ns, the first from 2023-11-14 22:13:20\n"));
+	free(text);
+	profile__free(p);
+}
+
 /* Lines with numbers, of nodes. */
 static size_t count_nodes(const char *text)
 {
@@ -557,6 +586,7 @@ int main(void)
 	test_full_disk();
 	test_library();
 	test_diff_tree();
+	test_started();
 	test_deep_tree();
 	return check__done();
 }

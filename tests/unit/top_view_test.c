@@ -608,6 +608,25 @@ static void test_numbers(void)
 	str__free(&s);
 }
 
+/* One is one. */
+static void test_grammar(void)
+{
+	struct allocsnoop_profile *p = recording(4);
+	struct screen s;
+
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		p->samples.v[i].alloc_count = p->samples.v[i].live_count = 1;
+		p->samples.v[i].alloc_bytes = p->samples.v[i].live_bytes = 24;
+	}
+	screen__new(&s, 24, 80, true);
+	update(&s, p);
+	press(&s, "a\n");
+	CHECK(strstr(line(&s, 5), " 24 bytes in 1 allocation "));
+	CHECK(strstr(line(&s, 7), " 24 bytes in 1 block"));
+	CHECK(!strstr(line(&s, 7), "blocks"));
+	screen__free(&s);
+}
+
 int main(void)
 {
 	if (!setlocale(LC_ALL, "C.UTF-8"))
@@ -629,5 +648,6 @@ int main(void)
 	test_every_key();
 	test_characters();
 	test_numbers();
+	test_grammar();
 	return check__done();
 }
