@@ -9,6 +9,7 @@
 
 #include "report/row.h"
 #include "report/svg.h"
+#include "report/writer.h"
 #include "report/text.h"
 
 #define CAPTION_COLUMNS ((SVG_WIDTH - 2 * SVG_MARGIN) * 100 / SVG_CHAR_WIDTH)
@@ -186,6 +187,14 @@ static void say_sampling(struct str *text, const struct allocsnoop_info *info)
 	}
 }
 
+static void add_part(struct svg *s)
+{
+	if (!s->p->info.filtered)
+		return;
+	writer__say_part(&s->text, &s->p->info);
+	add_line(s, "");
+}
+
 static void add_sureness(struct svg *s)
 {
 	const struct allocsnoop_info *info = &s->p->info;
@@ -255,6 +264,7 @@ static void add_caption(struct svg *s)
 	s->top = SVG_MARGIN / 2;
 	add_target(s);
 	add_total(s);
+	add_part(s);
 	add_sureness(s);
 	add_losses(s);
 	add_remainder(s);

@@ -117,6 +117,9 @@ int tree__write(const struct allocsnoop_profile *p, const struct allocsnoop_repo
 int table__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		 FILE *out);
 
+/* Says why there is no row. */
+void text__write_none(const struct allocsnoop_info *info, FILE *out);
+
 /* What a section is called and sorted by: "allocated bytes". */
 const char *text__value_name(enum allocsnoop_value value);
 

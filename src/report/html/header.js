@@ -117,6 +117,8 @@ function showFacts({ info, processes, more_processes: more }) {
 		facts.push(fact("Failed calls", units.count(BigInt(info.failed_count))));
 	if (info.older_ns)
 		facts.push(fact("Live means", `at least ${units.duration(info.older_ns)} old`));
+	if (info.part !== undefined)
+		facts.push(fact("Part", info.part));
 	byId("facts").append(...facts);
 }
 
