@@ -122,7 +122,7 @@ static void age_cell(const struct table *t, const struct allocsnoop_sample *s, s
 	(void)t;
 	if (s->collected)
 		str__add(cell, "unfollowed");
-	else if (s->live_count)
+	else if (s->live_count && s->live_mean_ns > 0) /* profiles of others don't tell it */
 		look__ns(cell, s->live_mean_ns);
 	else
 		str__add(cell, "-");

@@ -253,12 +253,31 @@ static void add_failed(struct str *s, const struct allocsnoop_info *info)
 				   : "seen to fail (returns of kept ones only)");
 }
 
+/* Profiles of others may know neither. */
+static void add_duration(struct str *s, const struct allocsnoop_info *info)
+{
+	char buf[32];
+
+	if (info->duration_ns)
+		str__addf(s, TEXT_LABEL "%s\n", "duration",
+			  units__format_ns(info->duration_ns, buf));
+}
+
+static void add_events(struct str *s, const struct allocsnoop_info *info)
+{
+	if (!info->events && info->alloc_count)
+		return;
+	str__addf(s, TEXT_LABEL "%" PRIu64, "events", info->events);
+	if (!is_growth(info))
+		str__add(s, info->events == 1 ? " allocation call" : " allocation calls");
+	str__add(s, "\n");
+}
+
 static void add_header(struct str *s, const struct allocsnoop_profile *p,
 		       const struct allocsnoop_report_opts *opts)
 {
 	const struct allocsnoop_info *info = &p->info;
 	struct allocsnoop_sample all;
-	char buf[32];
 
 	profile__sum(p, &all);
 	if (*info->target) {
@@ -272,12 +291,9 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p,
 		add_traced(s, info);
 	add_mode(s, info, all.sampled_count);
 	add_coverage(s, p);
-	str__addf(s, TEXT_LABEL "%s\n", "duration", units__format_ns(info->duration_ns, buf));
+	add_duration(s, info);
 	add_processes(s, p);
-	str__addf(s, TEXT_LABEL "%" PRIu64, "events", info->events);
-	if (!is_growth(info))
-		str__add(s, info->events == 1 ? " allocation call" : " allocation calls");
-	str__add(s, "\n");
+	add_events(s, info);
 	add_failed(s, info);
 	filter__add_header(s, info, opts);
 	add_total(s, info, &all, opts->ascii);

@@ -326,6 +326,29 @@ static void test_refused(void)
 	profile__free(a);
 }
 
+/* What was counted once, and may have been missed by samples: nothing is sure about the change. */
+static void test_missed(void)
+{
+	struct allocsnoop_report_opts opts = { .sz = sizeof(opts) };
+	struct allocsnoop_profile *a = run_profile(&before), *b = sampled_profile(), *d;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	a->samples.cnt = 1;
+	a->samples.v[0].alloc_count = a->samples.v[0].sampled_count = 1;
+	profile__finish(a);
+	d = diff(a, b);
+	CHECK_EQ(allocsnoop_profile__write(d, &opts, out), 0);
+	fclose(out);
+	CHECK(strstr(text, "  -100 B ") && strstr(strstr(text, "  -100 B "), "few samples"));
+	CHECK(!strstr(text, "± 0"));
+	free(text);
+	profile__free(d);
+	profile__free(b);
+	profile__free(a);
+}
+
 int main(void)
 {
 	test_rows();
@@ -336,6 +359,7 @@ int main(void)
 	test_modules();
 	test_live();
 	test_sampled();
+	test_missed();
 	test_refused();
 	return check__done();
 }

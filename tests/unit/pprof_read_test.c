@@ -109,6 +109,31 @@ static void test_without_sizes(void)
 	profile__free(p);
 }
 
+/* What others don't tell isn't told as 0. */
+static void test_go_text(void)
+{
+	struct allocsnoop_report_opts opts = { .sz = sizeof(opts), .value = ALLOCSNOOP_LIVE_BYTES };
+	struct allocsnoop_profile *p;
+	char *text = NULL;
+	struct made m;
+	size_t size;
+	FILE *out;
+
+	make_go(&m);
+	period_of_bytes(&m, 1);
+	p = made__read(&m);
+	if (!p)
+		abort();
+	p->info.events = 0;
+	out = open_memstream(&text, &size);
+	CHECK_EQ(allocsnoop_profile__write(p, &opts, out), 0);
+	fclose(out);
+	CHECK(!strstr(text, " 0 ns") && !strstr(text, "\nevents ") && !strstr(text, "peak  0 B"));
+	CHECK(strstr(text, "prog (1 process)\n") && !strstr(text, "(1 processes)"));
+	free(text);
+	profile__free(p);
+}
+
 /* Of bytes alone the error is the greatest that it can be. */
 static void test_bytes_only(void)
 {
@@ -593,6 +618,7 @@ int main(void)
 	test_go();
 	test_without_sizes();
 	test_bytes_only();
+	test_go_text();
 	test_period_type();
 	test_types();
 	test_unknown_sampling();
