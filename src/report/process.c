@@ -157,7 +157,8 @@ static void interval_cell(const struct process_table *t, const struct allocsnoop
 	const struct interval i = {
 		.se = se,
 		.sampled_cnt = proc->sampled_count,
-		.counted = proc->sampled_count == proc->alloc_count,
+		.counted = proc->sampled_count == proc->alloc_count &&
+			   (proc->alloc_count || !proc->alloc_bytes),
 		.bytes = bytes,
 		.ascii = t->opts->ascii,
 	};

@@ -111,6 +111,11 @@ static void add_mode(struct str *s, const struct allocsnoop_info *info, u64 samp
 					    : ", and every free");
 		return;
 	}
+	if (!sampled_cnt && info->sampling == ALLOCSNOOP_ALL && !(info->budget_pct > 0) &&
+	    info->alloc_bytes) { /* another's: see the losses */
+		str__add(s, ", exact or sampled: not known\n");
+		return;
+	}
 	str__add(s, ", estimated from ");
 	look__count(s, sampled_cnt, "sample", "samples");
 	if (info->budget_pct > 0) {
@@ -214,7 +219,7 @@ static void add_total(struct str *s, const struct allocsnoop_info *info,
 		.bytes_se = info->alloc_bytes_se,
 		.count_se = info->alloc_count_se,
 		.sampled_cnt = all->sampled_count,
-		.counted = all->sampled_count == all->alloc_count,
+		.counted = look__is_counted(all),
 		.at_least = info->at_least,
 		.ascii = ascii,
 	};
@@ -265,7 +270,7 @@ static void add_duration(struct str *s, const struct allocsnoop_info *info)
 
 static void add_events(struct str *s, const struct allocsnoop_info *info)
 {
-	if (!info->events && info->alloc_count)
+	if (!info->events && (info->alloc_count || info->alloc_bytes))
 		return;
 	str__addf(s, TEXT_LABEL "%" PRIu64, "events", info->events);
 	if (!is_growth(info))

@@ -44,6 +44,8 @@ struct interval {
 	bool bytes;	 /* with a unit */
 	bool ascii;
 };
+/* Was each block of the row counted? Profiles of others may have bytes and no blocks. */
+bool look__is_counted(const struct allocsnoop_sample *s);
 void look__interval(struct str *s, const struct interval *i);
 
 /* How many samples the row's live numbers rest on: of those behind the row most may be freed. */

@@ -134,6 +134,31 @@ static void test_go_text(void)
 	profile__free(p);
 }
 
+/* Nobody knows how sure these are. */
+static void test_unknown_text(void)
+{
+	struct allocsnoop_report_opts opts = { .sz = sizeof(opts) };
+	struct allocsnoop_profile *p;
+	char *text = NULL;
+	struct made m;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	made__init(&m);
+	made__type(&m, "alloc_space", "bytes");
+	made__location(&m, 1, 0, 1, "main", 0);
+	made__sample(&m, VALUES(100), IDS(1));
+	p = made__read(&m);
+	if (!p)
+		abort();
+	CHECK_EQ(allocsnoop_profile__write(p, &opts, out), 0);
+	fclose(out);
+	CHECK(strstr(text, "exact or sampled: not known\n") && !strstr(text, "Horvitz"));
+	CHECK(!strstr(text, "± 0"));
+	free(text);
+	profile__free(p);
+}
+
 /* Of bytes alone the error is the greatest that it can be. */
 static void test_bytes_only(void)
 {
@@ -619,6 +644,7 @@ int main(void)
 	test_without_sizes();
 	test_bytes_only();
 	test_go_text();
+	test_unknown_text();
 	test_period_type();
 	test_types();
 	test_unknown_sampling();
