@@ -116,7 +116,7 @@ static u64 samples(const struct allocsnoop_sample *s, enum allocsnoop_value valu
 static bool is_counted(const struct allocsnoop_sample *s, enum allocsnoop_value value)
 {
 	return s->sampled_count == sum__add(s->alloc_count, s->base_alloc_count) &&
-	       sample__value(s, value) && sample__base(s, value);
+	       !sample__value(s, value) == !sample__base(s, value);
 }
 
 static void add_interval(struct str *s, const struct allocsnoop_sample *row,
