@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/writer.h"
-
 static bool is_live(const struct allocsnoop_profile *p)
 {
 	return !strcmp(p->info.mode, "live");
@@ -89,7 +87,7 @@ static void add_comments(struct comments *c, const struct allocsnoop_profile *p)
 		comments__add(c);
 	}
 	if (p->info.filtered) {
-		writer__say_part(&c->line, &p->info);
+		info__say_part(&c->line, &p->info);
 		comments__add(c);
 	}
 	add_estimator(c, &p->info);

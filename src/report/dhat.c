@@ -62,7 +62,7 @@ static void add_part(struct json *j)
 {
 	struct str line = {};
 
-	writer__say_part(&line, &j->p->info);
+	info__say_part(&line, &j->p->info);
 	j->buf.oom |= line.oom;
 	if (line.len)
 		add_more(j, line.s);

@@ -71,7 +71,7 @@ static void add_part(struct json *j, const struct allocsnoop_info *info)
 {
 	struct str text = {};
 
-	writer__say_part(&text, info);
+	info__say_part(&text, info);
 	j->buf.oom |= text.oom;
 	if (text.len)
 		json__str(j, "part", text.s);

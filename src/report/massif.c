@@ -270,7 +270,7 @@ static int put_head(struct massif *m)
 		str__add(s, "; end: only blocks of at least the age that was asked for");
 	if (info->filtered)
 		str__add(s, "; ");
-	writer__say_part(s, info);
+	info__say_part(s, info);
 	str__add(s, "\ncmd: ");
 	add_name(s, info->target ? info->target : "");
 	str__add(s, "\ntime_unit: ms\n");

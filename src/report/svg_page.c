@@ -9,7 +9,6 @@
 
 #include "report/row.h"
 #include "report/svg.h"
-#include "report/writer.h"
 #include "report/text.h"
 
 #define CAPTION_COLUMNS ((SVG_WIDTH - 2 * SVG_MARGIN) * 100 / SVG_CHAR_WIDTH)
@@ -191,7 +190,7 @@ static void add_part(struct svg *s)
 {
 	if (!s->p->info.filtered)
 		return;
-	writer__say_part(&s->text, &s->p->info);
+	info__say_part(&s->text, &s->p->info);
 	add_line(s, "");
 }
 

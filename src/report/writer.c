@@ -71,17 +71,6 @@ int writer__needs_live(const struct allocsnoop_profile *p, const char *format)
 	return -ENOTSUP;
 }
 
-void writer__say_part(struct str *s, const struct allocsnoop_info *info)
-{
-	if (!info->filtered)
-		return;
-	str__addf(s, "rows were chosen: %" PRIu64 " of %" PRIu64 " bytes allocated",
-		  info->alloc_bytes, info->all_alloc_bytes);
-	if (info->mode && !strcmp(info->mode, "live"))
-		str__addf(s, ", %" PRIu64 " of %" PRIu64 " live", info->live_bytes,
-			  info->all_live_bytes);
-}
-
 const struct allocsnoop_process *writer__highest(const struct allocsnoop_profile *p)
 {
 	const struct allocsnoop_process *most = NULL;

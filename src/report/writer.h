@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "base/str.h"
 #include "profile/profile.h"
 
 typedef int (*writer_fn)(const struct allocsnoop_profile *p,
@@ -47,9 +46,6 @@ int writer__done(FILE *out);
 /* For writers of what became of blocks in one recording: 0, or -ENOTSUP with words and a hint for
  * differences, and where frees weren't followed. */
 int writer__needs_live(const struct allocsnoop_profile *p, const char *format);
-
-/* "rows were chosen: 10 of 200 bytes allocated"; nothing where they weren't. */
-void writer__say_part(struct str *s, const struct allocsnoop_info *info);
 
 /* The process with the highest peak; NULL: none is known. */
 const struct allocsnoop_process *writer__highest(const struct allocsnoop_profile *p);
