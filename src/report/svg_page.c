@@ -205,6 +205,8 @@ static void add_sureness(struct svg *s)
 		str__add(&s->text, "lower bounds");
 	} else if (info->exact) {
 		str__add(&s->text, "exact: all were counted");
+	} else if (look__is_unknown(info, all.sampled_count)) {
+		str__add(&s->text, "exact or sampled: not known");
 	} else {
 		str__addf(&s->text, "estimated from %" PRIu64 " samples", all.sampled_count);
 		say_sampling(&s->text, info);

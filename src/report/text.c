@@ -111,8 +111,7 @@ static void add_mode(struct str *s, const struct allocsnoop_info *info, u64 samp
 					    : ", and every free");
 		return;
 	}
-	if (!sampled_cnt && info->sampling == ALLOCSNOOP_ALL && !(info->budget_pct > 0) &&
-	    info->alloc_bytes) { /* another's: see the losses */
+	if (look__is_unknown(info, sampled_cnt)) {
 		str__add(s, ", exact or sampled: not known\n");
 		return;
 	}

@@ -44,6 +44,8 @@ struct interval {
 	bool bytes;	 /* with a unit */
 	bool ascii;
 };
+/* Another's profile, that doesn't tell whether it is sampled: see its losses. */
+bool look__is_unknown(const struct allocsnoop_info *info, u64 sampled_cnt);
 /* Was each block of the row counted? Profiles of others may have bytes and no blocks. */
 bool look__is_counted(const struct allocsnoop_sample *s);
 void look__interval(struct str *s, const struct interval *i);

@@ -156,6 +156,12 @@ static void test_unknown_text(void)
 	CHECK(strstr(text, "exact or sampled: not known\n") && !strstr(text, "Horvitz"));
 	CHECK(!strstr(text, "± 0"));
 	free(text);
+	opts.format = "svg";
+	out = open_memstream(&text, &size);
+	CHECK_EQ(allocsnoop_profile__write(p, &opts, out), 0);
+	fclose(out);
+	CHECK(strstr(text, "exact or sampled: not known<"));
+	free(text);
 	profile__free(p);
 }
 

@@ -23,6 +23,8 @@ function exactText({ info, live }) {
 }
 
 function estimateText(info) {
+	if (!Number(info.sampled_count) && !info.sampling && !info.budget_pct) // another's: see the losses
+		return "or exact: not known";
 	let text = `from ${units.count(BigInt(info.sampled_count))} samples`;
 	if (info.budget_pct)
 		text += ` in ${units.count(info.windows)} ${info.windows === 1 ? "window" : "windows"}`;
