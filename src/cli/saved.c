@@ -20,7 +20,8 @@
 /* A profile that was read, or the sum of some that stood beside each other. */
 struct part {
 	struct allocsnoop_profile *profile;
-	size_t cnt; /* that it is the sum of */
+	const char *name; /* of the first file in it */
+	size_t cnt;	  /* that it is the sum of */
 };
 
 struct saved {
@@ -68,7 +69,7 @@ static int saved__read_stream(struct saved *s, FILE *in, const char *name)
 	err = allocsnoop_profile__read(in, &profile);
 	if (err)
 		return library__fails(err, name);
-	if (!vec__push(&s->parts, ((struct part){ profile, 1 })))
+	if (!vec__push(&s->parts, ((struct part){ profile, name, 1 })))
 		return 0;
 	allocsnoop_profile__free(profile);
 	return err__fail(-ENOMEM, "out of memory");
@@ -91,6 +92,14 @@ static int saved__read(struct saved *s, const char *path)
 
 /* ---- adding up ---- */
 
+/* Which of many files don't fit: the first one of each sum has what the sum has. */
+static int sum__fails(int err, const struct part *a, const struct part *b)
+{
+	if (err != -EINVAL)
+		return library__fails(err, NULL);
+	return err__fail(err, "'%s' and '%s': %s", a->name, b->name, allocsnoop__error());
+}
+
 /* Puts `made` in the place of the last two. */
 static void saved__replace(struct saved *s, struct allocsnoop_profile *made)
 {
@@ -111,7 +120,7 @@ static int saved__add_last(struct saved *s)
 	int err = allocsnoop_profile__merge(both, 2, &sum);
 
 	if (err)
-		return library__fails(err, NULL);
+		return sum__fails(err, &last[0], &last[1]);
 	saved__replace(s, sum);
 	return 0;
 }

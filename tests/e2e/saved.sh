@@ -126,6 +126,8 @@ refused 1 "cannot read '.*2.pb.gz': Permission denied" as_nobody "$SNOOP" report
 refused 1 "cannot read '.*profile.jq': " "$SNOOP" report "$TREE/tests/harness/profile.jq"
 "$SNOOP" -q -o "$TMP/alloc.pb.gz" -- "$WORK/leak" 1 >"$TMP/stdout"
 refused 1 "cannot compare profiles: one has mode 'alloc'" "$SNOOP" diff "$TMP/alloc.pb.gz" "$TMP/1.pb.gz"
+refused 1 "'$TMP/3.pb.gz' and '$TMP/alloc.pb.gz': cannot add up profiles: one has mode 'live', the other 'alloc'" \
+	"$SNOOP" merge "$TMP/1.pb.gz" "$TMP/1.pb.gz" "$TMP/3.pb.gz" "$TMP/alloc.pb.gz" -o "$TMP/out/x"
 refused 1 "cannot add up profiles: one is a difference" "$SNOOP" merge "$TMP/out/diff.pb.gz" "$TMP/1.pb.gz" -o "$TMP/out/x"
 refused 2 "--value: recorded without --live" "$SNOOP" report --value live-bytes "$TMP/alloc.pb.gz"
 refused 2 "--value: a difference has" "$SNOOP" diff --value peak-bytes "$TMP/1.pb.gz" "$TMP/leaky.pb.gz"
