@@ -195,7 +195,7 @@ static void name_cell(const struct process_table *t, const struct allocsnoop_pro
 		str__addf(cell, " (pid %u%s)", proc->pid, proc->exited ? ", exited" : "");
 	else
 		str__addf(cell, " (%" PRIu64 " %s)", proc->count,
-			  proc->exited       ? "exited"
+			  proc->exited	     ? "exited"
 			  : proc->count == 1 ? "process"
 					     : "processes");
 }
