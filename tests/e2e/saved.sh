@@ -149,6 +149,13 @@ script -qec "'$SNOOP' merge '$TMP/1.pb.gz' '$TMP/2.pb.gz'" "$TMP/typed" >"$TMP/s
 is_same "to a terminal" "$status" 2
 grep -q 'format pprof: not for a terminal' "$TMP/screen" || fail "no word about the terminal"
 
+# What is open already is written to, not replaced.
+for out in /dev/stdout /dev/fd/1 /dev/fd/7; do
+	{ echo before; "$SNOOP" report -f json -o $out "$TMP/leaky.pb.gz"; echo after; } >"$TMP/open" 7>&1
+	is_same "what $out had and gets" "$(sed -n '1p;$p' "$TMP/open" | tr '\n' ' ')" "before after "
+	sed '1d;$d' "$TMP/open" | cmp - "$TMP/leaky.json" || fail "$out has another report"
+done
+
 # Nothing is to be finished: the first Ctrl-C ends it.
 mkfifo "$TMP/fifo"
 background "$SNOOP" report -o "$TMP/out/x" "$TMP/fifo"
