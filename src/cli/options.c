@@ -668,8 +668,11 @@ static int saved__check(const struct parser *p)
 		return err;
 	if (o->verb == VERB_DIFF && o->files.cnt != 2)
 		return err__fail(-EINVAL, "diff: two profiles, OLD and NEW, not %zu", o->files.cnt);
-	if (!o->files.cnt)
-		return err__fail(-EINVAL, "%s: no FILE", what);
+	if (!o->files.cnt) {
+		err__fail(-EINVAL, "%s: no FILE", what);
+		err__hint("a profile that '-o FILE.pb.gz' has saved; '-' is standard input");
+		return -EINVAL;
+	}
 	for (size_t i = 0; i < o->files.cnt; i++)
 		streams += !strcmp(o->files.v[i], "-");
 	if (streams > 1)

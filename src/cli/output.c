@@ -261,13 +261,41 @@ void output__tell_losses(const struct output *out, const struct allocsnoop_profi
 
 /* ---- open, close ---- */
 
+/* "/dev/stdout", "/dev/fd/3": what is open already, and may be a file that isn't ours to replace.
+ * -1: none of those. */
+static int open_fd(const char *path)
+{
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	u64 fd;
+
+	if (!strcmp(path, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (!strcmp(path, "/dev/stderr"))
+		return STDERR_FILENO;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		size_t len = strlen(folders[i]);
+
+		if (!strncmp(path, folders[i], len) && !units__parse_u64(path + len, &fd) &&
+		    fd <= INT32_MAX)
+			return (int)fd;
+	}
+	return -1;
+}
+
 static int output__open_file(struct output *out)
 {
 	const char *path = out->o->output;
 	struct stat st;
 	bool exists = !stat(path, &st);
+	int fd = open_fd(path);
 
 	out->name = path;
+	if (fd == STDOUT_FILENO)
+		return 0;
+	if (fd >= 0) {
+		out->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		return out->fd >= 0 ? 0 : output__fail(out, -errno);
+	}
 	if (exists && S_ISDIR(st.st_mode))
 		return output__fail(out, -EISDIR);
 	if (exists && !S_ISREG(st.st_mode)) {

@@ -20,8 +20,8 @@
 /* A profile that was read, or the sum of some that stood beside each other. */
 struct part {
 	struct allocsnoop_profile *profile;
+	const char *name; /* of the first file in it */
 	size_t cnt;	  /* that it is the sum of */
-	const char *name; /* of the first of them */
 };
 
 struct saved {
@@ -69,7 +69,7 @@ static int saved__read_stream(struct saved *s, FILE *in, const char *name)
 	err = allocsnoop_profile__read(in, &profile);
 	if (err)
 		return library__fails(err, name);
-	if (!vec__push(&s->parts, ((struct part){ profile, 1, name })))
+	if (!vec__push(&s->parts, ((struct part){ profile, name, 1 })))
 		return 0;
 	allocsnoop_profile__free(profile);
 	return err__fail(-ENOMEM, "out of memory");
@@ -92,6 +92,14 @@ static int saved__read(struct saved *s, const char *path)
 
 /* ---- adding up ---- */
 
+/* Which of many files don't fit: the first one of each sum has what the sum has. */
+static int sum__fails(int err, const struct part *a, const struct part *b)
+{
+	if (err != -EINVAL)
+		return library__fails(err, NULL);
+	return err__fail(err, "'%s' and '%s': %s", a->name, b->name, allocsnoop__error());
+}
+
 /* Puts `made` in the place of the last two. */
 static void saved__replace(struct saved *s, struct allocsnoop_profile *made)
 {
@@ -111,12 +119,8 @@ static int saved__add_last(struct saved *s)
 	struct allocsnoop_profile *sum;
 	int err = allocsnoop_profile__merge(both, 2, &sum);
 
-	if (err) {
-		err = library__fails(err, NULL);
-		if (err == -EINVAL) /* which of a thousand? */
-			err__hint("it's so with '%s' and '%s'", last[0].name, last[1].name);
-		return err;
-	}
+	if (err)
+		return sum__fails(err, &last[0], &last[1]);
 	saved__replace(s, sum);
 	return 0;
 }

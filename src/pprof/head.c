@@ -87,8 +87,7 @@ static void add_comments(struct comments *c, const struct allocsnoop_profile *p)
 		comments__add(c);
 	}
 	if (p->info.filtered) {
-		str__addf(&c->line, "rows were chosen: %" PRIu64 " of %" PRIu64 " bytes allocated",
-			  p->info.alloc_bytes, p->info.all_alloc_bytes);
+		info__say_part(&c->line, &p->info);
 		comments__add(c);
 	}
 	add_estimator(c, &p->info);

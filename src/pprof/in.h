@@ -72,6 +72,7 @@ struct in {
 	size_t type_cnt;
 	int columns[COLUMN_CNT]; /* index of the value; -1: it has none */
 	bool ours;		 /* allocsnoop has written it, and nothing was left out since */
+	bool period_of_bytes;	 /* of others': their period is one of them */
 	double period;		 /* mean bytes between samples; 1 exact, 0 unknown */
 
 	VEC(struct in_stack) stacks;

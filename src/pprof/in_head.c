@@ -105,14 +105,13 @@ static int read_period(struct in *in, const struct wire_field *f, size_t nr __at
 }
 
 /* Only of bytes we know what it means; there are those that are always 1. */
-static int check_period_type(struct in *in, const struct wire_field *f,
-			     size_t nr __attribute__((unused)))
+static int read_period_type(struct in *in, const struct wire_field *f,
+			    size_t nr __attribute__((unused)))
 {
 	const char *type, *unit;
 	int err = type__read(in, f, &type, &unit);
 
-	if (!err && (!strstr(type, "space") || strcmp(unit, "bytes")))
-		in->period = 0;
+	in->period_of_bytes = !err && strstr(type, "space") && !strcmp(unit, "bytes");
 	return err;
 }
 
@@ -130,7 +129,9 @@ static int others__read(struct in *in)
 	if (!err)
 		err = in__each(in, PPROF_PERIOD, read_period);
 	if (!err)
-		err = in__each(in, PPROF_PERIOD_TYPE, check_period_type);
+		err = in__each(in, PPROF_PERIOD_TYPE, read_period_type);
+	if (!in->period_of_bytes)
+		in->period = 0;
 	info->mode = live ? "live" : "alloc";
 	info->target = slash ? slash + 1 : main_file;
 	info->exact = in->period == 1;

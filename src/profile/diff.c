@@ -12,13 +12,71 @@
 #include "profile/copy.h"
 #include "profile/group.h"
 
+#define OCTAVES 65 /* of sizes: 0, 1, 2 to 3, 4 to 7 and so on */
+
 struct diff {
 	const struct allocsnoop_profile *before;
 	const struct allocsnoop_profile *later;
 	struct allocsnoop_profile *to;
 	struct group *group;
-	size_t later_cnt; /* rows of `to` that later has */
+	size_t later_cnt;     /* rows of `to` that later has */
+	bool coarse[OCTAVES]; /* size classes in it are told apart in one of them only */
 };
+
+/* ---- sizes ---- */
+
+static size_t octave(u64 size)
+{
+	return size ? 64 - (size_t)__builtin_clzll(size) : 0;
+}
+
+static u64 octave_low(size_t octave)
+{
+	return octave ? 1ull << (octave - 1) : 0;
+}
+
+static u64 octave_high(size_t octave)
+{
+	return octave ? octave_low(octave) - 1 + octave_low(octave) : 0;
+}
+
+/* Where classes are octaves, and where they are smaller. */
+static void note_classes(const struct allocsnoop_profile *p, bool *whole, bool *parts)
+{
+	for (size_t i = 0; i < p->samples.cnt; i++) {
+		const struct allocsnoop_sample *s = &p->samples.v[i];
+		size_t o = octave(s->size_low);
+
+		if (s->size_low == octave_low(o) && s->size_high == octave_high(o))
+			whole[o] = true;
+		else if (s->size_high <= octave_high(o))
+			parts[o] = true;
+	}
+}
+
+/* Sampled profiles have smaller classes than exact ones: rows would never meet. */
+static void diff__compare_classes(struct diff *d)
+{
+	bool whole[2][OCTAVES] = {}, parts[2][OCTAVES] = {};
+
+	note_classes(d->before, whole[0], parts[0]);
+	note_classes(d->later, whole[1], parts[1]);
+	for (size_t o = 0; o < OCTAVES; o++)
+		d->coarse[o] = (whole[0][o] && parts[1][o]) || (whole[1][o] && parts[0][o]);
+}
+
+static struct allocsnoop_sample coarse(const struct diff *d, struct allocsnoop_sample row)
+{
+	size_t o = octave(row.size_low);
+
+	if (d->coarse[o] && row.size_high <= octave_high(o)) {
+		row.size_low = octave_low(o);
+		row.size_high = octave_high(o);
+	}
+	return row;
+}
+
+/* ---- rows ---- */
 
 /* What a difference has no room for: ids, and numbers of one profile's own course. */
 static struct allocsnoop_sample anonymous(const struct allocsnoop_sample *s)
@@ -67,7 +125,7 @@ static int diff__add_later(struct diff *d)
 
 	for (size_t i = 0; !err && i < d->later->samples.cnt; i++) {
 		const struct allocsnoop_sample *s = &d->later->samples.v[i];
-		const struct allocsnoop_sample row = anonymous(s);
+		const struct allocsnoop_sample row = coarse(d, anonymous(s));
 
 		err = group__add(d->group, &row, (struct origin){ .pid = s->pid });
 	}
@@ -82,7 +140,7 @@ static int diff__add_before(struct diff *d)
 
 	for (size_t i = 0; !err && i < d->before->samples.cnt; i++) {
 		const struct allocsnoop_sample *s = &d->before->samples.v[i];
-		const struct allocsnoop_sample row = as_base(s);
+		const struct allocsnoop_sample row = coarse(d, as_base(s));
 
 		err = group__add(d->group, &row,
 				 (struct origin){ 1, s->pid, .counted_from = d->later_cnt });
@@ -138,6 +196,7 @@ static int diff__run(struct diff *d)
 	d->group = group__new(d->to, &view_diff);
 	if (!d->group)
 		return -ENOMEM;
+	diff__compare_classes(d);
 	err = diff__add_later(d);
 	if (!err)
 		err = diff__add_before(d);

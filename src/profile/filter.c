@@ -289,6 +289,84 @@ static struct allocsnoop_process *filter__process(struct filter *f,
 	return &f->to->processes.v[f->to->processes.cnt - 1];
 }
 
+/* ---- processes of several profiles ---- */
+
+static void process__fold(struct allocsnoop_process *to, const struct allocsnoop_process *proc)
+{
+	if (strcmp(to->exe, proc->exe))
+		to->exe = "";
+	if (strcmp(to->cgroup, proc->cgroup))
+		to->cgroup = "";
+	if (strcmp(to->container, proc->container))
+		to->container = "";
+	to->exited &= proc->exited;
+	to->rss_anon = sum__add(to->rss_anon, proc->rss_anon);
+	to->unknown_frees = sum__add(to->unknown_frees, proc->unknown_frees);
+	to->count = sum__add(MAX(to->count, 1u), MAX(proc->count, 1u));
+}
+
+/* How often the list has each, and which of them have rows of their own. */
+static int filter__count(const struct filter *f, struct map *times, struct map *own)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < f->to->processes.cnt; i++) {
+		const struct allocsnoop_process *proc = &f->to->processes.v[i];
+		u64 key = process__key(proc->pid, proc->comm), cnt = 0;
+
+		map__get(times, key, &cnt);
+		err = map__put(times, key, cnt + 1);
+	}
+	for (size_t i = 0; !err && i < f->p->samples.cnt; i++) {
+		const struct allocsnoop_sample *s = &f->p->samples.v[i];
+
+		err = map__put(own, process__key(s->pid, s->comm), 0);
+	}
+	return err;
+}
+
+static int filter__fold_counted(struct filter *f, const struct map *times, const struct map *own,
+				struct map *sums)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < f->to->processes.cnt; i++) {
+		struct allocsnoop_process proc = f->to->processes.v[i];
+		u64 key = process__key(proc.pid, proc.comm), sum = process__key(0, proc.comm), at;
+
+		map__get(times, key, &at);
+		if (!proc.pid || (at > 1 && !map__get(own, key, &at))) {
+			if (map__get(sums, sum, &at)) {
+				process__fold(&f->to->processes.v[at], &proc);
+				continue;
+			}
+			if (map__put(sums, sum, cnt))
+				return -ENOMEM;
+			proc.pid = 0;
+		}
+		f->to->processes.v[cnt++] = proc;
+	}
+	f->to->processes.cnt = cnt;
+	return 0;
+}
+
+/* A sum of profiles has one row for processes that several of them know, so it can't be told which
+ * of those the rows that stay are of: in the list they become one, too. */
+static int filter__fold_processes(struct filter *f)
+{
+	struct map times = {}, own = {}, sums = {};
+	int err = 0;
+
+	if (f->to->info.profile_cnt > 1)
+		err = filter__count(f, &times, &own);
+	if (!err && f->to->info.profile_cnt > 1)
+		err = filter__fold_counted(f, &times, &own, &sums);
+	map__free(&times);
+	map__free(&own);
+	map__free(&sums);
+	return err;
+}
+
 static int filter__forget_sums(struct filter *f)
 {
 	int err = 0;
@@ -321,8 +399,10 @@ static void process__add(struct allocsnoop_process *proc, const struct allocsnoo
 
 static int filter__processes(struct filter *f)
 {
-	int err = filter__forget_sums(f);
+	int err = filter__fold_processes(f);
 
+	if (!err)
+		err = filter__forget_sums(f);
 	for (size_t i = 0; !err && i < f->to->samples.cnt; i++) {
 		struct allocsnoop_process *proc = filter__process(f, &f->to->samples.v[i]);
 

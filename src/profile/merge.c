@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -223,17 +224,34 @@ static bool is_listed(const char *list, const char *name)
 }
 
 /* False: the list is long enough. */
-static bool add_target(struct str *s, const char *target)
+static bool add_target(struct str *s, const char *target, size_t len)
 {
-	if (!target || !*target || is_listed(s->s, target))
-		return true;
-	str__add(s, s->len ? ", " : "");
-	if (s->len < TARGETS_LEN) {
-		str__add(s, target);
+	char *one = strndup(target, len);
+	bool rest = one && !strcmp(one, "..."); /* of a list that was long enough */
+
+	s->oom |= !one;
+	if (one && !rest && (!len || is_listed(s->s, one))) {
+		free(one);
 		return true;
 	}
-	str__add(s, "...");
-	return false;
+	str__add(s, s->len ? ", " : "");
+	rest |= s->len >= TARGETS_LEN;
+	str__add(s, rest ? "..." : one);
+	free(one);
+	return !rest;
+}
+
+/* Likewise; a sum has a list already. */
+static bool add_targets(struct str *s, const struct allocsnoop_info *info)
+{
+	const char *target = info->target ? info->target : "", *comma;
+	bool more = true;
+
+	if (info->profile_cnt > 1) {
+		for (; more && (comma = strstr(target, ", ")); target = comma + 2)
+			more = add_target(s, target, comma - target);
+	}
+	return more && add_target(s, target, strlen(target));
 }
 
 /* "sqlite3 :memory:, process 12 (nginx), ..." */
@@ -242,7 +260,7 @@ static int merge__target(struct merge *m)
 	struct str s = {};
 	const char *target;
 
-	for (size_t i = 0; i < m->cnt && add_target(&s, m->profiles[i]->info.target); i++)
+	for (size_t i = 0; i < m->cnt && add_targets(&s, &m->profiles[i]->info); i++)
 		;
 	target = s.oom ? NULL : arena__intern(&m->to->arena, s.s ? s.s : "");
 	str__free(&s);

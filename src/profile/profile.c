@@ -172,3 +172,14 @@ bool profile__has_containers(const struct allocsnoop_profile *p)
 	}
 	return false;
 }
+
+void info__say_part(struct str *s, const struct allocsnoop_info *info)
+{
+	if (!info->filtered)
+		return;
+	str__addf(s, "rows were chosen: %" PRIu64 " of %" PRIu64 " bytes allocated",
+		  info->alloc_bytes, info->all_alloc_bytes);
+	if (info->mode && !strcmp(info->mode, "live"))
+		str__addf(s, ", %" PRIu64 " of %" PRIu64 " live", info->live_bytes,
+			  info->all_live_bytes);
+}

@@ -10,6 +10,7 @@
 #include <allocsnoop.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "base/types.h"
 #include "base/vec.h"
 
@@ -82,6 +83,9 @@ double sample__variance(const struct allocsnoop_sample *s, enum allocsnoop_value
  */
 int profile__filter(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		    struct allocsnoop_profile **view);
+
+/* "rows were chosen: 10 of 200 bytes allocated"; nothing where they weren't. */
+void info__say_part(struct str *s, const struct allocsnoop_info *info);
 
 /* Adds the numbers of s to those of `to`: all but the sizes' range and the lifetimes. */
 void sample__add(struct allocsnoop_sample *to, const struct allocsnoop_sample *s);

@@ -43,7 +43,7 @@ static void interval_cell(const struct table *t, const struct allocsnoop_sample 
 	const struct interval i = {
 		.se = sqrt(var),
 		.sampled_cnt = s->sampled_count,
-		.counted = s->sampled_count == s->alloc_count,
+		.counted = look__is_counted(s),
 		.bytes = bytes,
 		.ascii = t->opts->ascii,
 	};
@@ -97,7 +97,7 @@ static void live_interval_cell(const struct table *t, const struct allocsnoop_sa
 	const struct interval i = {
 		.se = sqrt(var),
 		.sampled_cnt = look__live_samples(s),
-		.counted = s->sampled_count == s->alloc_count,
+		.counted = look__is_counted(s),
 		.bytes = bytes,
 		.ascii = t->opts->ascii,
 	};
@@ -122,7 +122,7 @@ static void age_cell(const struct table *t, const struct allocsnoop_sample *s, s
 	(void)t;
 	if (s->collected)
 		str__add(cell, "unfollowed");
-	else if (s->live_count)
+	else if (s->live_count && s->live_mean_ns > 0) /* profiles of others don't tell it */
 		look__ns(cell, s->live_mean_ns);
 	else
 		str__add(cell, "-");

@@ -58,6 +58,17 @@ static void add_loss(struct json *j, const struct allocsnoop_loss *loss)
 	str__free(&line);
 }
 
+static void add_part(struct json *j)
+{
+	struct str line = {};
+
+	info__say_part(&line, &j->p->info);
+	j->buf.oom |= line.oom;
+	if (line.len)
+		add_more(j, line.s);
+	str__free(&line);
+}
+
 static void add_notes(struct json *j)
 {
 	const struct allocsnoop_info *info = &j->p->info;
@@ -74,6 +85,7 @@ static void add_notes(struct json *j)
 	add_more(j, "tl: blocks that were freed, and live ones up to now; no others");
 	if (info->older_ns)
 		add_more(j, "eb and ebk: only blocks of at least the age that was asked for");
+	add_part(j);
 	for (size_t i = 0; i < j->p->losses.cnt; i++)
 		add_loss(j, &j->p->losses.v[i]);
 	str__add(&j->buf, "]");

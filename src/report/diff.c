@@ -112,13 +112,20 @@ static u64 samples(const struct allocsnoop_sample *s, enum allocsnoop_value valu
 	return cnt < (double)s->sampled_count ? (u64)round(cnt) : s->sampled_count;
 }
 
+/* What a sampled profile hasn't got may have been missed. */
+static bool is_counted(const struct allocsnoop_sample *s, enum allocsnoop_value value)
+{
+	return s->sampled_count == sum__add(s->alloc_count, s->base_alloc_count) &&
+	       !sample__value(s, value) == !sample__base(s, value);
+}
+
 static void add_interval(struct str *s, const struct allocsnoop_sample *row,
 			 enum allocsnoop_value value, double se, bool ascii)
 {
 	const struct interval i = {
 		.se = se,
 		.sampled_cnt = samples(row, value),
-		.counted = row->sampled_count == sum__add(row->alloc_count, row->base_alloc_count),
+		.counted = is_counted(row, value),
 		.bytes = is_bytes(value),
 		.ascii = ascii,
 	};

@@ -67,6 +67,17 @@ static void add_sampling(struct json *j, const struct allocsnoop_profile *p)
 	add_budget(j, info);
 }
 
+static void add_part(struct json *j, const struct allocsnoop_info *info)
+{
+	struct str text = {};
+
+	info__say_part(&text, info);
+	j->buf.oom |= text.oom;
+	if (text.len)
+		json__str(j, "part", text.s);
+	str__free(&text);
+}
+
 static void add_info(struct html *h, const struct allocsnoop_profile *p)
 {
 	const struct allocsnoop_info *info = &p->info;
@@ -88,6 +99,7 @@ static void add_info(struct html *h, const struct allocsnoop_profile *p)
 	add_big(j, "failed_count", info->failed_count);
 	add_sampling(j, p);
 	add_live(j, info);
+	add_part(j, info);
 	str__add(&j->buf, "}");
 }
 

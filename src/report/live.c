@@ -25,7 +25,7 @@ static void add_live(struct str *s, const struct allocsnoop_info *info,
 		.bytes_se = info->live_bytes_se,
 		.count_se = info->live_count_se,
 		.sampled_cnt = look__live_samples(all),
-		.counted = all->sampled_count == all->alloc_count,
+		.counted = look__is_counted(all),
 		.ascii = ascii,
 	};
 

@@ -102,6 +102,17 @@ void look__share(struct str *s, u64 part, u64 whole)
 	str__addf(s, "%" PRIu64 ".%" PRIu64 " %%", permille / 10, permille % 10);
 }
 
+bool look__is_unknown(const struct allocsnoop_info *info, u64 sampled_cnt)
+{
+	return !info->exact && !sampled_cnt && info->sampling == ALLOCSNOOP_ALL &&
+	       !(info->budget_pct > 0) && (info->alloc_count || info->alloc_bytes);
+}
+
+bool look__is_counted(const struct allocsnoop_sample *s)
+{
+	return s->sampled_count == s->alloc_count && (s->alloc_count || !s->alloc_bytes);
+}
+
 /* Numbers that were counted have no error, be they as few as they like. One that is estimated and
  * seems to have none rests on one window, say. */
 void look__interval(struct str *s, const struct interval *i)

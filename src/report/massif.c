@@ -268,6 +268,9 @@ static int put_head(struct massif *m)
 		str__add(s, "; peak: the sum of each process's own, at the highest one's time");
 	if (info->older_ns)
 		str__add(s, "; end: only blocks of at least the age that was asked for");
+	if (info->filtered)
+		str__add(s, "; ");
+	info__say_part(s, info);
 	str__add(s, "\ncmd: ");
 	add_name(s, info->target ? info->target : "");
 	str__add(s, "\ntime_unit: ms\n");

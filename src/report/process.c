@@ -75,25 +75,40 @@ static void blocks_cell(const struct process_table *t, const struct allocsnoop_p
 	str__addf(cell, "%" PRIu64, proc->live_count);
 }
 
+/* Profiles of others don't tell peaks. */
+static bool is_peak_known(const struct allocsnoop_process *proc)
+{
+	return proc->peak_bytes || proc->peak_ns || !proc->live_bytes;
+}
+
 static void peak_cell(const struct process_table *t, const struct allocsnoop_process *proc,
 		      struct str *cell)
 {
 	(void)t;
-	look__bytes(cell, proc->peak_bytes);
+	if (is_peak_known(proc))
+		look__bytes(cell, proc->peak_bytes);
+	else
+		str__add(cell, "-");
 }
 
 static void peak_blocks_cell(const struct process_table *t, const struct allocsnoop_process *proc,
 			     struct str *cell)
 {
 	(void)t;
-	str__addf(cell, "%" PRIu64, proc->peak_count);
+	if (is_peak_known(proc))
+		str__addf(cell, "%" PRIu64, proc->peak_count);
+	else
+		str__add(cell, "-");
 }
 
 static void peak_time_cell(const struct process_table *t, const struct allocsnoop_process *proc,
 			   struct str *cell)
 {
 	(void)t;
-	look__ns(cell, (double)proc->peak_ns);
+	if (is_peak_known(proc))
+		look__ns(cell, (double)proc->peak_ns);
+	else
+		str__add(cell, "-");
 }
 
 static void share_cell(const struct process_table *t, const struct allocsnoop_process *proc,
@@ -142,7 +157,8 @@ static void interval_cell(const struct process_table *t, const struct allocsnoop
 	const struct interval i = {
 		.se = se,
 		.sampled_cnt = proc->sampled_count,
-		.counted = proc->sampled_count == proc->alloc_count,
+		.counted = proc->sampled_count == proc->alloc_count &&
+			   (proc->alloc_count || !proc->alloc_bytes),
 		.bytes = bytes,
 		.ascii = t->opts->ascii,
 	};
@@ -179,7 +195,9 @@ static void name_cell(const struct process_table *t, const struct allocsnoop_pro
 		str__addf(cell, " (pid %u%s)", proc->pid, proc->exited ? ", exited" : "");
 	else
 		str__addf(cell, " (%" PRIu64 " %s)", proc->count,
-			  proc->exited ? "exited" : "processes");
+			  proc->exited	     ? "exited"
+			  : proc->count == 1 ? "process"
+					     : "processes");
 }
 
 static void container_cell(const struct process_table *t, const struct allocsnoop_process *proc,

@@ -186,6 +186,14 @@ static void say_sampling(struct str *text, const struct allocsnoop_info *info)
 	}
 }
 
+static void add_part(struct svg *s)
+{
+	if (!s->p->info.filtered)
+		return;
+	info__say_part(&s->text, &s->p->info);
+	add_line(s, "");
+}
+
 static void add_sureness(struct svg *s)
 {
 	const struct allocsnoop_info *info = &s->p->info;
@@ -197,6 +205,8 @@ static void add_sureness(struct svg *s)
 		str__add(&s->text, "lower bounds");
 	} else if (info->exact) {
 		str__add(&s->text, "exact: all were counted");
+	} else if (look__is_unknown(info, all.sampled_count)) {
+		str__add(&s->text, "exact or sampled: not known");
 	} else {
 		str__addf(&s->text, "estimated from %" PRIu64 " samples", all.sampled_count);
 		say_sampling(&s->text, info);
@@ -255,6 +265,7 @@ static void add_caption(struct svg *s)
 	s->top = SVG_MARGIN / 2;
 	add_target(s);
 	add_total(s);
+	add_part(s);
 	add_sureness(s);
 	add_losses(s);
 	add_remainder(s);

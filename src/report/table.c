@@ -207,6 +207,13 @@ const char *text__value_name(enum allocsnoop_value value)
 	return (size_t)value < ARRAY_SIZE(names) ? names[value] : "value";
 }
 
+void text__write_none(const struct allocsnoop_info *info, FILE *out)
+{
+	bool left_out = info->filtered && info->all_alloc_count;
+
+	fputs(left_out ? "no stacks match\n" : "no allocations were seen\n", out);
+}
+
 int table__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		 FILE *out)
 {
@@ -220,7 +227,7 @@ int table__write(const struct allocsnoop_profile *p, const struct allocsnoop_rep
 
 	t.cnt = p->samples.cnt;
 	if (!t.cnt) {
-		fputs("no allocations were seen\n", out);
+		text__write_none(&p->info, out);
 		return 0;
 	}
 	t.shown = MIN(top, rows_worth_showing(&t));

@@ -112,6 +112,10 @@ static void add_mode(struct str *s, const struct allocsnoop_info *info, u64 samp
 					    : ", and every free");
 		return;
 	}
+	if (look__is_unknown(info, sampled_cnt)) {
+		str__add(s, ", exact or sampled: not known\n");
+		return;
+	}
 	str__add(s, ", estimated from ");
 	look__count(s, sampled_cnt, "sample", "samples");
 	if (info->budget_pct > 0) {
@@ -215,7 +219,7 @@ static void add_total(struct str *s, const struct allocsnoop_info *info,
 		.bytes_se = info->alloc_bytes_se,
 		.count_se = info->alloc_count_se,
 		.sampled_cnt = all->sampled_count,
-		.counted = all->sampled_count == all->alloc_count,
+		.counted = look__is_counted(all),
 		.at_least = info->at_least,
 		.ascii = ascii,
 	};
@@ -256,17 +260,30 @@ static void add_failed(struct str *s, const struct allocsnoop_info *info)
 				   : "seen to fail (returns of kept ones only)");
 }
 
-/* How long, and when: a saved profile is looked at much later. */
+/* How long, and when: a saved profile is looked at much later. Profiles of others may know neither.
+ */
 static void add_duration(struct str *s, const struct allocsnoop_info *info)
 {
 	time_t started = (time_t)(info->started_ns / 1000000000);
 	char buf[32];
 	struct tm tm;
 
+	if (!info->duration_ns)
+		return;
 	str__addf(s, TEXT_LABEL "%s", "duration", units__format_ns(info->duration_ns, buf));
 	if (info->started_ns && localtime_r(&started, &tm) &&
 	    strftime(buf, sizeof(buf), "%F %T", &tm))
 		str__addf(s, ", %s %s", info->profile_cnt > 1 ? "the first from" : "from", buf);
+	str__add(s, "\n");
+}
+
+static void add_events(struct str *s, const struct allocsnoop_info *info)
+{
+	if (!info->events && (info->alloc_count || info->alloc_bytes))
+		return;
+	str__addf(s, TEXT_LABEL "%" PRIu64, "events", info->events);
+	if (!is_growth(info))
+		str__add(s, info->events == 1 ? " allocation call" : " allocation calls");
 	str__add(s, "\n");
 }
 
@@ -290,10 +307,7 @@ static void add_header(struct str *s, const struct allocsnoop_profile *p,
 	add_coverage(s, p);
 	add_duration(s, info);
 	add_processes(s, p);
-	str__addf(s, TEXT_LABEL "%" PRIu64, "events", info->events);
-	if (!is_growth(info))
-		str__add(s, info->events == 1 ? " allocation call" : " allocation calls");
-	str__add(s, "\n");
+	add_events(s, info);
 	add_failed(s, info);
 	filter__add_header(s, info, opts);
 	add_total(s, info, &all, opts->ascii);

@@ -46,6 +46,10 @@ struct interval {
 	bool bytes;	 /* with a unit */
 	bool ascii;
 };
+/* Another's profile, that doesn't tell whether it is sampled: see its losses. */
+bool look__is_unknown(const struct allocsnoop_info *info, u64 sampled_cnt);
+/* Was each block of the row counted? Profiles of others may have bytes and no blocks. */
+bool look__is_counted(const struct allocsnoop_sample *s);
 void look__interval(struct str *s, const struct interval *i);
 
 /* How many samples the row's live numbers rest on: of those behind the row most may be freed. */
@@ -118,6 +122,9 @@ int tree__write(const struct allocsnoop_profile *p, const struct allocsnoop_repo
 /* The rows that opts->top lets through, and a line about those that it doesn't. 0 or -errno. */
 int table__write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		 FILE *out);
+
+/* Says why there is no row. */
+void text__write_none(const struct allocsnoop_info *info, FILE *out);
 
 /* What a section is called and sorted by: "allocated bytes". */
 const char *text__value_name(enum allocsnoop_value value);

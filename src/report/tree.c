@@ -258,7 +258,7 @@ int tree__write(const struct allocsnoop_profile *p, const struct allocsnoop_repo
 	int err;
 
 	if (!p->samples.cnt) {
-		fputs("no allocations were seen\n", out);
+		text__write_none(&p->info, out);
 		return 0;
 	}
 	err = write_tree(&t);

@@ -26,7 +26,8 @@ static void add_interval(struct tree_text *t, const struct tree_node *n)
 	const struct interval i = {
 		.se = sqrt(n->var),
 		.sampled_cnt = n->hits,
-		.counted = n->hits == n->blocks,
+		/* What a sampled profile of two hasn't got may have been missed. */
+		.counted = n->hits == n->blocks && (!t->p->info.diff || !n->total == !n->base),
 		.bytes = !value_counts(t),
 		.ascii = t->opts->ascii,
 	};

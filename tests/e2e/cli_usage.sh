@@ -141,8 +141,8 @@ usage "--value: --format pprof is about alloc-bytes" '' merge --value peak-bytes
 usage "--duration: means nothing to 'report'" '' report -d 5 x
 usage "--live: means nothing to 'merge'" '' merge -l x
 usage "--pid: means nothing to 'diff'" '' diff -p 1 x y
-usage "report: no FILE" '' report
-usage "merge: no FILE" '' merge -o x
+usage "report: no FILE" "'-' is standard input" report
+usage "merge: no FILE" "'-' is standard input" merge -o x
 usage "diff: two profiles, OLD and NEW, not 1" '' diff a
 usage "diff: two profiles, OLD and NEW, not 3" '' diff a b c
 usage "'-': standard input can be read only once" '' report - a -

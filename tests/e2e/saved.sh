@@ -129,9 +129,8 @@ refused 1 "cannot read '.*2.pb.gz': Permission denied" as_nobody "$SNOOP" report
 refused 1 "cannot read '.*profile.jq': " "$SNOOP" report "$TREE/tests/harness/profile.jq"
 "$SNOOP" -q -o "$TMP/alloc.pb.gz" -- "$WORK/leak" 1 >"$TMP/stdout"
 refused 1 "cannot compare profiles: one has mode 'alloc'" "$SNOOP" diff "$TMP/alloc.pb.gz" "$TMP/1.pb.gz"
-refused 1 "cannot add up profiles: one has mode 'live', the other 'alloc'" "$SNOOP" merge -o "$TMP/out/none.pb.gz" \
-	"$TMP/1.pb.gz" "$TMP/2.pb.gz" "$TMP/3.pb.gz" "$TMP/alloc.pb.gz"
-grep -q "^hint: .*'$TMP/3.pb.gz' and '$TMP/alloc.pb.gz'" "$TMP/refused.err" || fail "which profiles don't fit isn't said"
+refused 1 "'$TMP/3.pb.gz' and '$TMP/alloc.pb.gz': cannot add up profiles: one has mode 'live', the other 'alloc'" \
+	"$SNOOP" merge "$TMP/1.pb.gz" "$TMP/1.pb.gz" "$TMP/3.pb.gz" "$TMP/alloc.pb.gz" -o "$TMP/out/x"
 refused 1 "cannot add up profiles: one is a difference" "$SNOOP" merge "$TMP/out/diff.pb.gz" "$TMP/1.pb.gz" -o "$TMP/out/x"
 refused 2 "--value: recorded without --live" "$SNOOP" report --value live-bytes "$TMP/alloc.pb.gz"
 refused 2 "--value: a difference has" "$SNOOP" diff --value peak-bytes "$TMP/1.pb.gz" "$TMP/leaky.pb.gz"
@@ -155,6 +154,13 @@ status=0
 script -qec "'$SNOOP' merge '$TMP/1.pb.gz' '$TMP/2.pb.gz'" "$TMP/typed" >"$TMP/screen" </dev/null || status=$?
 is_same "to a terminal" "$status" 2
 grep -q 'format pprof: not for a terminal' "$TMP/screen" || fail "no word about the terminal"
+
+# What is open already is written to, not replaced.
+for out in /dev/stdout /dev/fd/1 /dev/fd/7; do
+	{ echo before; "$SNOOP" report -f json -o $out "$TMP/leaky.pb.gz"; echo after; } >"$TMP/open" 7>&1
+	is_same "what $out had and gets" "$(sed -n '1p;$p' "$TMP/open" | tr '\n' ' ')" "before after "
+	sed '1d;$d' "$TMP/open" | cmp - "$TMP/leaky.json" || fail "$out has another report"
+done
 
 # Nothing is to be finished: the first Ctrl-C ends it.
 mkfifo "$TMP/fifo"

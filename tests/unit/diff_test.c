@@ -326,6 +326,74 @@ static void test_refused(void)
 	profile__free(a);
 }
 
+static void add_class(struct allocsnoop_profile *p, u64 low, u64 high, u64 bytes)
+{
+	struct allocsnoop_sample *s =
+		add_row(p, 1, "x", 1, 1, bytes, FRAMES(frame(p, "f", "/a/prog", 1)));
+
+	s->size_low = low;
+	s->size_high = high;
+}
+
+/* Classes of two profiles meet, also where only one of them has small ones. */
+static void test_sizes(void)
+{
+	struct allocsnoop_profile *a = profile__new(), *b = profile__new(), *d, *g;
+
+	add_class(a, 2048, 4095, 5000);
+	add_class(a, 256, 319, 300);
+	add_class(a, 0, 0, 0);
+	add_class(a, 1ull << 63, UINT64_MAX, 7);
+	add_class(b, 3840, 4095, 4000);
+	add_class(b, 2048, 2303, 2100);
+	add_class(b, 256, 319, 310);
+	add_class(b, 320, 383, 350);
+	add_class(b, 0, 0, 0);
+	add_class(b, 1ull << 63, (1ull << 63) + 5, 9);
+	d = diff(a, b);
+	g = profile__group(d, ALLOCSNOOP_BY_SIZE);
+	CHECK_EQ(g->samples.cnt, 5);
+	for (size_t i = 0; i < g->samples.cnt; i++) {
+		const struct allocsnoop_sample *s = &g->samples.v[i];
+
+		if (s->size_low == 2048)
+			CHECK(s->size_high == 4095 && s->alloc_bytes == 6100 &&
+			      s->base_alloc_bytes == 5000);
+		if (s->size_low == 256)
+			CHECK(s->alloc_bytes == 310 && s->base_alloc_bytes == 300);
+		if (s->size_low == 1ull << 63)
+			CHECK(s->size_high == UINT64_MAX && s->alloc_bytes == 9 &&
+			      s->base_alloc_bytes == 7);
+	}
+	profile__free(g);
+	profile__free(d);
+	profile__free(a);
+	profile__free(b);
+}
+
+/* What was counted once, and may have been missed by samples: nothing is sure about the change. */
+static void test_missed(void)
+{
+	struct allocsnoop_report_opts opts = { .sz = sizeof(opts) };
+	struct allocsnoop_profile *a = run_profile(&before), *b = sampled_profile(), *d;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	a->samples.cnt = 1;
+	a->samples.v[0].alloc_count = a->samples.v[0].sampled_count = 1;
+	profile__finish(a);
+	d = diff(a, b);
+	CHECK_EQ(allocsnoop_profile__write(d, &opts, out), 0);
+	fclose(out);
+	CHECK(strstr(text, "  -100 B ") && strstr(strstr(text, "  -100 B "), "few samples"));
+	CHECK(!strstr(text, "± 0"));
+	free(text);
+	profile__free(d);
+	profile__free(b);
+	profile__free(a);
+}
+
 int main(void)
 {
 	test_rows();
@@ -336,6 +404,8 @@ int main(void)
 	test_modules();
 	test_live();
 	test_sampled();
+	test_sizes();
+	test_missed();
 	test_refused();
 	return check__done();
 }

@@ -279,6 +279,87 @@ static void test_unlisted(void)
 	profile__free(p);
 }
 
+/* In a sum of profiles: one for all that the rows are of, nobody is counted twice. */
+static void test_processes_of_a_sum(void)
+{
+	struct allocsnoop_profile *ps[3], *sum, *v;
+	u64 of_processes = 0, processes = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ps); i++)
+		ps[i] = two_programs();
+	/* b is known once; a ran another program of its own name there. */
+	for (size_t i = 1; i < ARRAY_SIZE(ps); i++) {
+		ps[i]->samples.v[2].pid = ps[i]->samples.v[3].pid = 20 + i;
+		ps[i]->processes.v[1].pid = 20 + i;
+	}
+	add_process(ps[0], 2, "b", "/opt/a")->rss_anon = 1;
+	add_process(ps[1], 0, "a", "")->count = 5;
+	CHECK_EQ(allocsnoop_profile__merge((const struct allocsnoop_profile *const *)ps, 3, &sum),
+		 0);
+	v = filter(sum, (struct allocsnoop_report_opts){ .focus = "parse" });
+	CHECK_EQ(v->processes.cnt, 6); /* a, b, b again, b, b, c */
+	for (size_t i = 0; i < v->processes.cnt; i++) {
+		const struct allocsnoop_process *proc = &v->processes.v[i];
+
+		of_processes += proc->alloc_bytes;
+		processes += MAX(proc->count, 1u);
+		if (!strcmp(proc->comm, "a"))
+			CHECK(!proc->pid && proc->count == 8 && proc->alloc_bytes == 30);
+		if (!strcmp(proc->comm, "c"))
+			CHECK(!proc->pid && proc->count == 3 && proc->rss_anon == 3 * 4096);
+		if (!strcmp(proc->comm, "b"))
+			CHECK(proc->pid && proc->alloc_bytes == (proc->rss_anon ? 0 : 4000));
+	}
+	CHECK_EQ(of_processes, 3 * 4010);
+	CHECK_EQ(processes, 8 + 3 + 4);
+	profile__free(v);
+	profile__free(sum);
+	for (size_t i = 0; i < ARRAY_SIZE(ps); i++)
+		profile__free(ps[i]);
+}
+
+static char *report_of(const struct allocsnoop_profile *p, const char *format, const char *focus,
+		       bool tree)
+{
+	struct allocsnoop_report_opts opts = {
+		.sz = sizeof(opts), .format = format, .focus = focus, .tree = tree
+	};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	CHECK_EQ(allocsnoop_profile__write(p, &opts, out), 0);
+	fclose(out);
+	return text;
+}
+
+/* Whoever reads a total sees that it isn't of all. */
+static void test_reports_say_so(void)
+{
+	static const char *const formats[] = { "svg", "dhat", "massif", "html" };
+	struct allocsnoop_profile *p = live_profile();
+	char *text, want[64];
+
+	snprintf(want, sizeof(want), "%llu of %" PRIu64 " live", 4000 * KIB, p->info.live_bytes);
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (allocsnoop__check_format(formats[i])) /* html needs npm */
+			continue;
+		text = report_of(p, formats[i], "remember", false);
+		CHECK(strstr(text, "rows were chosen: "));
+		CHECK(strstr(text, want));
+		free(text);
+		text = report_of(p, formats[i], NULL, false);
+		CHECK(!strstr(text, "rows were chosen: "));
+		free(text);
+	}
+	for (int tree = 0; tree < 2; tree++) {
+		text = report_of(p, "text", "nothing like it", tree);
+		CHECK(strstr(text, "\nno stacks match\n") && !strstr(text, "no allocations"));
+		free(text);
+	}
+	profile__free(p);
+}
+
 static void test_hostile(void)
 {
 	struct allocsnoop_profile *p = hostile_profile(), *v;
@@ -318,6 +399,8 @@ int main(void)
 	test_errors();
 	test_live();
 	test_unlisted();
+	test_processes_of_a_sum();
+	test_reports_say_so();
 	test_hostile();
 	test_many();
 	return check__done();

@@ -281,6 +281,46 @@ static void test_targets(void)
 		profile__free(ps[i]);
 }
 
+/* However often sums are summed: nothing is listed twice, and the list ends once. */
+static void test_targets_again(void)
+{
+	static const char *const targets[] = { "a", "b", "b", "c", "c", "a" };
+	struct allocsnoop_profile *ps[6], *two[3], *all[2], *sum;
+
+	for (u32 i = 0; i < ARRAY_SIZE(ps); i++) {
+		ps[i] = machine(i);
+		ps[i]->info.target = targets[i];
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(two); i++)
+		two[i] = merge(ps + 2 * i, 2);
+	all[0] = merge(two, 3);
+	all[1] = ps[1];
+	sum = merge(all, 2);
+	CHECK_STR(all[0]->info.target, "a, b, c");
+	CHECK_STR(sum->info.target, "a, b, c");
+	profile__free(sum);
+	profile__free(all[0]);
+	for (u32 i = 0; i < ARRAY_SIZE(two); i++)
+		profile__free(two[i]);
+
+	for (u32 i = 0; i < ARRAY_SIZE(ps); i++) {
+		char name[80] = { 0 };
+
+		memset(name, 'a' + (int)i, sizeof(name) - 1);
+		ps[i]->info.target = arena__intern(&ps[i]->arena, name);
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(two); i++)
+		two[i] = merge(ps + 2 * i, 2);
+	sum = merge(two, 3);
+	CHECK(strstr(sum->info.target, "a, bb") && strstr(sum->info.target, "b, ..."));
+	CHECK(sum->info.target && !strstr(sum->info.target, "..., ..."));
+	profile__free(sum);
+	for (u32 i = 0; i < ARRAY_SIZE(two); i++)
+		profile__free(two[i]);
+	for (u32 i = 0; i < ARRAY_SIZE(ps); i++)
+		profile__free(ps[i]);
+}
+
 /* What only some of them know is told of none. */
 static void test_mixtures(void)
 {
@@ -326,6 +366,7 @@ int main(void)
 	test_builds();
 	test_sampled();
 	test_targets();
+	test_targets_again();
 	test_mixtures();
 	test_refused();
 	return check__done();

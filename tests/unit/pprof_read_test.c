@@ -26,6 +26,15 @@ static void check_refused(const struct made *m, const char *words)
 
 /* ---- others' ---- */
 
+static void period_of_bytes(struct made *m, s64 period)
+{
+	pb__value_type__init(&m->period_type);
+	m->period_type.type = made__string(m, "space");
+	m->period_type.unit = made__string(m, "bytes");
+	m->m.period_type = &m->period_type;
+	m->m.period = period;
+}
+
 static void make_go(struct made *m)
 {
 	made__init(m);
@@ -33,11 +42,7 @@ static void make_go(struct made *m)
 	made__type(m, "alloc_space", "bytes");
 	made__type(m, "inuse_objects", "count");
 	made__type(m, "inuse_space", "bytes");
-	pb__value_type__init(&m->period_type);
-	m->period_type.type = made__string(m, "space");
-	m->period_type.unit = made__string(m, "bytes");
-	m->m.period_type = &m->period_type;
-	m->m.period = R;
+	period_of_bytes(m, R);
 	m->m.time_nanos = 1790000000000000000;
 	made__mapping(m, "/opt/prog", 0x400000, 0x500000, 0);
 	made__location(m, 1, 1, 0x401000, "main.alloc", 12);
@@ -104,6 +109,62 @@ static void test_without_sizes(void)
 	profile__free(p);
 }
 
+/* What others don't tell isn't told as 0. */
+static void test_go_text(void)
+{
+	struct allocsnoop_report_opts opts = { .sz = sizeof(opts), .value = ALLOCSNOOP_LIVE_BYTES };
+	struct allocsnoop_profile *p;
+	char *text = NULL;
+	struct made m;
+	size_t size;
+	FILE *out;
+
+	make_go(&m);
+	period_of_bytes(&m, 1);
+	p = made__read(&m);
+	if (!p)
+		abort();
+	p->info.events = 0;
+	out = open_memstream(&text, &size);
+	CHECK_EQ(allocsnoop_profile__write(p, &opts, out), 0);
+	fclose(out);
+	CHECK(!strstr(text, " 0 ns") && !strstr(text, "\nevents ") && !strstr(text, "peak  0 B"));
+	CHECK(strstr(text, "prog (1 process)\n") && !strstr(text, "(1 processes)"));
+	free(text);
+	profile__free(p);
+}
+
+/* Nobody knows how sure these are. */
+static void test_unknown_text(void)
+{
+	struct allocsnoop_report_opts opts = { .sz = sizeof(opts) };
+	struct allocsnoop_profile *p;
+	char *text = NULL;
+	struct made m;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	made__init(&m);
+	made__type(&m, "alloc_space", "bytes");
+	made__location(&m, 1, 0, 1, "main", 0);
+	made__sample(&m, VALUES(100), IDS(1));
+	p = made__read(&m);
+	if (!p)
+		abort();
+	CHECK_EQ(allocsnoop_profile__write(p, &opts, out), 0);
+	fclose(out);
+	CHECK(strstr(text, "exact or sampled: not known\n") && !strstr(text, "Horvitz"));
+	CHECK(!strstr(text, "± 0"));
+	free(text);
+	opts.format = "svg";
+	out = open_memstream(&text, &size);
+	CHECK_EQ(allocsnoop_profile__write(p, &opts, out), 0);
+	fclose(out);
+	CHECK(strstr(text, "exact or sampled: not known<"));
+	free(text);
+	profile__free(p);
+}
+
 /* Of bytes alone the error is the greatest that it can be. */
 static void test_bytes_only(void)
 {
@@ -112,7 +173,7 @@ static void test_bytes_only(void)
 
 	made__init(&m);
 	made__type(&m, "inuse_space", "bytes");
-	m.m.period = R;
+	period_of_bytes(&m, R);
 	made__location(&m, 1, 0, 1, "main", 0);
 	made__sample(&m, VALUES(100 * R), IDS(1));
 	p = made__read(&m);
@@ -134,6 +195,14 @@ static void test_period_type(void)
 	CHECK(p && !p->info.exact && p->info.sampling == ALLOCSNOOP_ALL);
 	CHECK(p && p->losses.cnt == 1 && p->samples.v[0].alloc_bytes_var == 0);
 	profile__free(p);
+
+	/* Nor does one of nothing at all. */
+	make_go(&m);
+	m.m.period_type = NULL;
+	p = made__read(&m);
+	CHECK(p && !p->info.exact && p->info.sampling == ALLOCSNOOP_ALL);
+	CHECK(p && p->losses.cnt == 1 && p->samples.v[0].alloc_bytes_var == 0);
+	profile__free(p);
 }
 
 static struct allocsnoop_profile *read_types(const char *count, const char *bytes, s64 period)
@@ -143,7 +212,7 @@ static struct allocsnoop_profile *read_types(const char *count, const char *byte
 	made__init(&m);
 	made__type(&m, count, "count");
 	made__type(&m, bytes, "bytes");
-	m.m.period = period;
+	period_of_bytes(&m, period);
 	made__location(&m, 7, 0, 0x1234, "main", 0);
 	made__sample(&m, VALUES(3, 300), IDS(7));
 	return made__read(&m);
@@ -580,6 +649,8 @@ int main(void)
 	test_go();
 	test_without_sizes();
 	test_bytes_only();
+	test_go_text();
+	test_unknown_text();
 	test_period_type();
 	test_types();
 	test_unknown_sampling();

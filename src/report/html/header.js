@@ -23,6 +23,8 @@ function exactText({ info, live }) {
 }
 
 function estimateText(info) {
+	if (!Number(info.sampled_count) && !info.sampling && !info.budget_pct) // another's: see the losses
+		return "or exact: not known";
 	let text = `from ${units.count(BigInt(info.sampled_count))} samples`;
 	if (info.budget_pct)
 		text += ` in ${units.count(info.windows)} ${info.windows === 1 ? "window" : "windows"}`;
@@ -117,6 +119,8 @@ function showFacts({ info, processes, more_processes: more }) {
 		facts.push(fact("Failed calls", units.count(BigInt(info.failed_count))));
 	if (info.older_ns)
 		facts.push(fact("Live means", `at least ${units.duration(info.older_ns)} old`));
+	if (info.part !== undefined)
+		facts.push(fact("Part", info.part));
 	byId("facts").append(...facts);
 }
 
