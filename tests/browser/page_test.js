@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Opens pages in Chromium and looks at them as a reader would: by what can be seen, by the keys and
-// by what the profile says. Usage: node page_test.js MODULES CHROMIUM PAGES REAL.html REAL.json
-// Says what is wrong on standard error; "skip: why" on the last line when there is no browser.
+// by what the profile says. Usage: page_test.js PAGES REAL.html REAL.json
+// Says what is wrong on standard error.
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { launch } from "./browser.js";
 
-const [modules, executable, pages, realPage, realJson] = process.argv.slice(2);
-const { chromium } = createRequire(join(resolve(modules), "x.js"))("playwright-core");
+const [pages, realPage, realJson] = process.argv.slice(2);
 const RENDER_MS = 2000;
 
 let failures = 0;
@@ -19,7 +18,7 @@ function check(what, is, should = true) {
 	console.error(`${what}: is ${JSON.stringify(is)}, not ${JSON.stringify(should)}`);
 }
 
-const browser = await chromium.launch({ executablePath: executable, args: ["--no-sandbox"] });
+const browser = await launch();
 
 // A page with everything watched that it must not do.
 async function open(path, options = {}) {
