@@ -12,7 +12,8 @@
 #include "report/text.h"
 
 #define CAPTION_COLUMNS ((SVG_WIDTH - 2 * SVG_MARGIN) * 100 / SVG_CHAR_WIDTH)
-#define LOSSES_MAX	8 /* lines of them */
+#define TITLE_COLUMNS	(CAPTION_COLUMNS * 12 / 14) /* its letters are larger */
+#define LOSSES_MAX	8			    /* lines of them */
 
 /* clang-format off */
 static const char style[] =
@@ -57,8 +58,9 @@ static const char script[] =
 	"  var find = document.getElementById('find'), back = document.getElementById('back');\n"
 	"  var boxes = Array.prototype.map.call(svg.querySelectorAll('g'), function (g) {\n"
 	"    var r = g.querySelector('rect'), t = g.querySelector('text');\n"
-	"    var title = g.querySelector('title').textContent;\n"
-	"    return { g: g, r: r, t: t, name: title.split('\\n', 1)[0], low: title.toLowerCase(),\n"
+	"    var told = g.querySelector('title').textContent.split('\\n');\n" /* numbers come last */
+	"    var names = told.slice(0, /^before: /.test(told[told.length - 1]) ? -2 : -1);\n"
+	"    return { g: g, r: r, t: t, name: told[0], low: names.join('\\n').toLowerCase(),\n"
 	"             x: +r.getAttribute('x'), w: +r.getAttribute('width'), y: +r.getAttribute('y') };\n"
 	"  });\n"
 	"  function label(b, x, w) {\n"
@@ -135,7 +137,7 @@ static void add_line(struct svg *s, const char *class)
 {
 	s->top += SVG_LINE_HEIGHT;
 	if (s->text.len && !s->text.oom)
-		svg__fit(&s->text, CAPTION_COLUMNS);
+		svg__fit(&s->text, strstr(class, "\"t\"") ? TITLE_COLUMNS : CAPTION_COLUMNS);
 	str__addf(&s->buf, "<text%s x=\"%u\" y=\"%u\">", class, SVG_MARGIN, s->top);
 	svg__add_text(s);
 	str__add(&s->buf, "</text>\n");
