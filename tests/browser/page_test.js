@@ -140,7 +140,13 @@ async function searchAndZoom() {
 	await page.locator("#functions").getByRole("button", { name: "Total" }).click();
 	check("sorted by total", await page.locator("#functions th[aria-sort=descending]").textContent(), "Total ▾");
 	await page.locator("#functions .link").filter({ hasText: "remember" }).click();
-	check("a function is searched", await page.inputValue("#search"), "remember");
+	check("a function is searched", await page.inputValue("#search"), '"remember"');
+	// Its share is the one of the table, whatever other names have it in them.
+	await page.fill("#search", '"main"');
+	const whole = await page.locator("#matched").textContent();
+	await page.fill("#search", '"mai"');
+	check("a part isn't the whole", await page.locator("#matched").textContent(), "no match");
+	check("the whole is", whole !== "no match");
 	await close(page);
 }
 
