@@ -202,6 +202,14 @@ for key in function file process thread size; do
 	all_files "gcc_by_$key" 'csv speedscope svg html dhat jeprof' --by ${key/thread/process} "$TMP/gcc.pb.gz"
 done
 
+# Threads are seen where they were asked for, in each format that has frames.
+for format in json csv alloc-bytes.folded alloc-bytes.svg speedscope html dhat jeprof; do
+	tids=$(grep -oE "$(jq -r '[.stacks[].tid // empty | tostring] | unique | join("|")' "$TMP/by_thread.json")" \
+		"$TMP/by_thread.$format" | sort -u | wc -l)
+	[ "$tids" -ge 5 ] || fail "$tids threads in $format"
+done
+! grep -q tid "$TMP/plain.dhat" || fail "threads, although nobody asked"
+
 # ---- sums, differences, estimates ----
 
 all_files merged "$several" "$saved" "$TMP/python3.pb.gz" "$TMP/gcc.pb.gz"
