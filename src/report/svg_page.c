@@ -192,9 +192,13 @@ static void add_sureness(struct svg *s)
 {
 	const struct allocsnoop_info *info = &s->p->info;
 	bool in_bytes = value__in_bytes(s->opts->value);
+	bool live =
+		s->opts->value == ALLOCSNOOP_LIVE_BYTES || s->opts->value == ALLOCSNOOP_LIVE_COUNT;
 	struct allocsnoop_sample all;
+	u64 hits;
 
 	profile__sum(s->p, &all);
+	hits = live ? look__live_samples(&all) : all.sampled_count;
 	if (info->at_least) {
 		str__add(&s->text, "lower bounds");
 	} else if (info->exact) {
@@ -204,11 +208,10 @@ static void add_sureness(struct svg *s)
 		say_sampling(&s->text, info);
 		if (s->tree.root->var > 0) {
 			str__add(&s->text, "; ");
-			look__interval(&s->text,
-				       &(struct interval){ .se = sqrt(s->tree.root->var),
-							   .sampled_cnt = all.sampled_count,
-							   .bytes = in_bytes });
-			str__add(&s->text, " (95 %)");
+			look__interval(&s->text, &(struct interval){ .se = sqrt(s->tree.root->var),
+								     .sampled_cnt = hits,
+								     .bytes = in_bytes });
+			str__add(&s->text, hits < TEXT_FEW_SAMPLES ? "" : " (95 %)");
 		}
 	}
 	add_line(s, info->exact && !info->at_least ? "" : " class=\"w\"");

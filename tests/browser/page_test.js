@@ -257,6 +257,16 @@ async function others() {
 			text.includes("d3-selection 3.0.0 (ISC)") && text.includes("THE SOFTWARE IS PROVIDED")));
 	await close(sampled);
 
+	// Of its 1000 hits four stand for what is live.
+	const few = await open(join(pages, "few.html"));
+	await few.selectOption("#value", "live_bytes");
+	await frame(few, "few").click();
+	const row = (value) => few.locator("#details tr", { has: few.getByText(value, { exact: true }) });
+	check("four samples are few", (await row("Live bytes").textContent()).includes("few samples"));
+	check("a thousand aren't", (await row("Allocated bytes").textContent()).includes("±"));
+	check("it says how many", (await few.locator("#details p").first().textContent()).includes(", 4 samples"));
+	await close(few);
+
 	const deep = await open(join(pages, "deep.html"));
 	check("a thousand frames deep", await frames(deep).count() > 1000);
 	await deep.focus("#graph");
