@@ -244,20 +244,21 @@ $(BUILD)/tests/tools/profiles: tests/tools/profiles.c $(LIB_OBJ)
 	$(call say,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LIB_OBJ) $(LDFLAGS) $(LIBIBERTY) $(LIBS)
 
-# What opens pages in a browser; a test without it is skipped. `make html-tests` tries again.
-HTML_TESTS := $(BUILD)/tests/html
-$(HTML_TESTS)/tried: tests/html/package.json tests/html/package-lock.json
+# What opens pages in a browser and reads formats, fetched once; tests that want it are skipped without.
+# `make browser-tests` tries again.
+BROWSER := $(BUILD)/tests/browser
+$(BROWSER)/tried: tests/browser/package.json tests/browser/package-lock.json
 	@mkdir -p $(@D)
 	$(call say,NPM,$(@D))
 	$(Q)rm -rf $(@D)/node_modules && touch $@
-	$(Q)[ -z "$(NPM)" ] || { $(call npm_ci,tests/html,$(@D)); } || echo "note: npm ci failed ($(@D)/npm.log): pages aren't tested"
+	$(Q)[ -z "$(NPM)" ] || { $(call npm_ci,tests/browser,$(@D)); } || echo "note: npm ci failed ($(@D)/npm.log): pages aren't tested"
 
-.PHONY: html-tests
-html-tests:
-	@rm -f $(HTML_TESTS)/tried
-	@$(MAKE) --no-print-directory $(HTML_TESTS)/tried
+.PHONY: browser-tests
+browser-tests:
+	@rm -f $(BROWSER)/tried
+	@$(MAKE) --no-print-directory $(BROWSER)/tried
 
-tests: $(UNIT_BIN) $(WORK_BIN) $(BUILD)/tests/tools/profiles $(HTML_TESTS)/tried
+tests: $(UNIT_BIN) $(WORK_BIN) $(BUILD)/tests/tools/profiles $(BROWSER)/tried
 
 check: need-root deps-check
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests

@@ -314,11 +314,12 @@ static int add_row(struct builder *b, const struct allocsnoop_sample *s)
 {
 	enum allocsnoop_value value = b->opts->value;
 	u64 number = sample__value(s, value), base = sample__base(s, value);
+	u64 blocks = block_count(s, value);
 	struct tree_node *last;
 	u32 node = 0;
 	int err;
 
-	if (!number && !base)
+	if (!number && !base && !blocks) /* blocks of no bytes count, too */
 		return 0;
 	err = push_row(b, s);
 	if (!err && b->opts->bottom_up)
@@ -337,7 +338,7 @@ static int add_row(struct builder *b, const struct allocsnoop_sample *s)
 	last->total = last->self;
 	last->base = sum__add(last->base, base);
 	last->moved = sum__add(last->moved, number > base ? number - base : base - number);
-	last->blocks = sum__add(last->blocks, block_count(s, value));
+	last->blocks = sum__add(last->blocks, blocks);
 	last->var += sample__variance(s, value);
 	last->hits = sum__add(last->hits, hit_count(s, value));
 	last->at_least |= s->at_least;

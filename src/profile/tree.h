@@ -51,9 +51,9 @@ struct tree {
 
 /*
  * Frames of one function, module, file and line, inlined or not, are one where the frames before
- * them are. Rows without a value (of a difference: in neither profile) are left out; one without
- * frames has its allocator for one. Time and memory are linear in the frames of all rows. The tree
- * borrows p's frames. 0 or -ENOMEM; tree__fini() in both cases.
+ * them are. Rows without a value (of a difference: in neither profile) and without blocks are left
+ * out; one without frames has its allocator for one. Time and memory are linear in the frames of
+ * all rows. The tree borrows p's frames. 0 or -ENOMEM; tree__fini() in both cases.
  */
 int tree__init(struct tree *t, const struct allocsnoop_profile *p, const struct tree_opts *opts);
 void tree__fini(struct tree *t);

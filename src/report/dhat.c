@@ -241,13 +241,13 @@ static int write_frames(struct dhat *d)
 static int dhat_write(const struct allocsnoop_profile *p, const struct allocsnoop_report_opts *opts,
 		      FILE *out)
 {
+	unsigned threads = opts->by == ALLOCSNOOP_BY_THREAD ? NUMBERED_THREADS : 0;
 	struct dhat d = { .j = { .out = out, .p = p } };
 	int err = writer__needs_live(p, "dhat");
 
-	(void)opts;
 	if (err)
 		return err;
-	err = numbered__init(&d.n, p, NUMBERED_PROCESSES);
+	err = numbered__init(&d.n, p, NUMBERED_PROCESSES | threads);
 	if (!err)
 		err = write_head(&d);
 	if (!err)

@@ -87,6 +87,20 @@ static int push_process(struct numbered *n, const struct allocsnoop_sample *s)
 	return err ? err : vec__push(&n->ids, id);
 }
 
+static int push_thread(struct numbered *n, const struct allocsnoop_sample *s)
+{
+	u32 id;
+	int err;
+
+	if (!s->tid && !s->thread)
+		return 0;
+	str__clear(&n->buf);
+	add_clean(&n->buf, s->thread ? s->thread : "");
+	str__addf(&n->buf, " (tid %u)", s->tid);
+	err = number_text(n, NULL, &id);
+	return err ? err : vec__push(&n->ids, id);
+}
+
 static int push_end(struct numbered *n, const struct allocsnoop_sample *s)
 {
 	u32 id;
@@ -168,6 +182,8 @@ static int push_stack(struct numbered *n, const struct allocsnoop_sample *s, siz
 
 	if (!err)
 		err = push_end(n, s);
+	if (!err && flags & NUMBERED_THREADS)
+		err = push_thread(n, s);
 	if (!err && flags & NUMBERED_PROCESSES)
 		err = push_process(n, s);
 	if (err)

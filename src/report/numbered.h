@@ -39,6 +39,7 @@ enum {
 	NUMBERED_CALLERS =
 		2, /* without the allocator's frame and operator new's, if there are others */
 	NUMBERED_PROCESSES = 4, /* the process is the outermost frame, where there are several */
+	NUMBERED_THREADS = 8,	/* then the thread */
 };
 
 /*

@@ -12,7 +12,8 @@
 #include "report/text.h"
 
 #define CAPTION_COLUMNS ((SVG_WIDTH - 2 * SVG_MARGIN) * 100 / SVG_CHAR_WIDTH)
-#define LOSSES_MAX	8 /* lines of them */
+#define TITLE_COLUMNS	(CAPTION_COLUMNS * 12 / 14) /* its letters are larger */
+#define LOSSES_MAX	8			    /* lines of them */
 
 /* clang-format off */
 static const char style[] =
@@ -57,8 +58,9 @@ static const char script[] =
 	"  var find = document.getElementById('find'), back = document.getElementById('back');\n"
 	"  var boxes = Array.prototype.map.call(svg.querySelectorAll('g'), function (g) {\n"
 	"    var r = g.querySelector('rect'), t = g.querySelector('text');\n"
-	"    var title = g.querySelector('title').textContent;\n"
-	"    return { g: g, r: r, t: t, name: title.split('\\n', 1)[0], low: title.toLowerCase(),\n"
+	"    var told = g.querySelector('title').textContent.split('\\n');\n" /* numbers come last */
+	"    var names = told.slice(0, /^before: /.test(told[told.length - 1]) ? -2 : -1);\n"
+	"    return { g: g, r: r, t: t, name: told[0], low: names.join('\\n').toLowerCase(),\n"
 	"             x: +r.getAttribute('x'), w: +r.getAttribute('width'), y: +r.getAttribute('y') };\n"
 	"  });\n"
 	"  function label(b, x, w) {\n"
@@ -135,7 +137,7 @@ static void add_line(struct svg *s, const char *class)
 {
 	s->top += SVG_LINE_HEIGHT;
 	if (s->text.len && !s->text.oom)
-		svg__fit(&s->text, CAPTION_COLUMNS);
+		svg__fit(&s->text, strstr(class, "\"t\"") ? TITLE_COLUMNS : CAPTION_COLUMNS);
 	str__addf(&s->buf, "<text%s x=\"%u\" y=\"%u\">", class, SVG_MARGIN, s->top);
 	svg__add_text(s);
 	str__add(&s->buf, "</text>\n");
@@ -198,9 +200,13 @@ static void add_sureness(struct svg *s)
 {
 	const struct allocsnoop_info *info = &s->p->info;
 	bool in_bytes = value__in_bytes(s->opts->value);
+	bool live =
+		s->opts->value == ALLOCSNOOP_LIVE_BYTES || s->opts->value == ALLOCSNOOP_LIVE_COUNT;
 	struct allocsnoop_sample all;
+	u64 hits;
 
 	profile__sum(s->p, &all);
+	hits = live ? look__live_samples(&all) : all.sampled_count;
 	if (info->at_least) {
 		str__add(&s->text, "lower bounds");
 	} else if (info->exact) {
@@ -212,11 +218,10 @@ static void add_sureness(struct svg *s)
 		say_sampling(&s->text, info);
 		if (s->tree.root->var > 0) {
 			str__add(&s->text, "; ");
-			look__interval(&s->text,
-				       &(struct interval){ .se = sqrt(s->tree.root->var),
-							   .sampled_cnt = all.sampled_count,
-							   .bytes = in_bytes });
-			str__add(&s->text, " (95 %)");
+			look__interval(&s->text, &(struct interval){ .se = sqrt(s->tree.root->var),
+								     .sampled_cnt = hits,
+								     .bytes = in_bytes });
+			str__add(&s->text, hits < TEXT_FEW_SAMPLES ? "" : " (95 %)");
 		}
 	}
 	add_line(s, info->exact && !info->at_least ? "" : " class=\"w\"");

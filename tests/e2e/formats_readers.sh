@@ -5,8 +5,8 @@
 . "$(dirname "$0")/../harness/lib.sh"
 . "$TREE/tests/harness/formats.sh"
 need_root
-need jq jeprof python3 chromium xmllint
-readers
+need jq jeprof python3 xmllint
+need_browser
 
 # record OUT OPTIONS...: begins to write the target's profile in each format.
 formats=(speedscope.json svg csv heap)

@@ -4,8 +4,9 @@
 # everything else works, and -f html says what is missing before anything is traced.
 # alone: it measures how fast a page is there
 . "$(dirname "$0")/../harness/lib.sh"
+. "$(dirname "$0")/../harness/formats.sh"
 need_root
-need node chromium npm
+need node npm
 
 # ---- without npm: the same objects, all but the page ----
 mkdir -p "$MADE/build"
@@ -21,7 +22,7 @@ rm -rf "$MADE/build"
 
 # ---- pages ----
 [ -s "$BUILD/gen/html_page.inc" ] || skip "this build has no -f html: make html"
-[ -d "$BUILD/tests/html/node_modules" ] || skip "no playwright-core: make html-tests, which needs the network once"
+need_browser
 mkdir "$TMP/pages"
 "$BUILD/tests/unit/html_test" "$TMP/pages"
 [ "$(stat -c %s "$TMP/pages/many.html")" -lt 5000000 ] || fail "100,000 stacks make too large a page"
@@ -31,4 +32,4 @@ sql="create table t(a); with recursive n(i) as (select 1 union all select i + 1 
 	insert into t select printf('customer %d', i % 500) from n; create index x on t(a);"
 "$SNOOP" -q --live -o "$TMP/real.html" -- sqlite3 :memory: "$sql"
 trace "$TMP/real.json" --live -- sqlite3 :memory: "$sql"
-node tests/html/page_test.js "$BUILD/tests/html/node_modules" "$(command -v chromium)" "$TMP/pages" "$TMP/real.html" "$TMP/real.json"
+node tests/browser/page_test.js "$TMP/pages" "$TMP/real.html" "$TMP/real.json"

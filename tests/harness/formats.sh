@@ -28,29 +28,20 @@ json_sums() { # FILE MEMBER...
 		"$1" --args "${@:2}"
 }
 
-# The readers of formats that come from npm; fetched once, below $BUILD.
-READERS=$BUILD/formats
+# What is driven by node: pages, images, and the readers of formats that npm has (tests/browser/).
+export MODULES=$BUILD/tests/browser/node_modules CHROMIUM
 
-readers() {
-	need node npm
-	mkdir -p "$READERS"
-	exec {lock}>"$READERS/lock"
-	flock "$lock"
-	cmp -s "$TREE/tests/formats/package-lock.json" "$READERS/installed" || {
-		cp "$TREE"/tests/formats/package*.json "$READERS"
-		(cd "$READERS" && npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1) ||
-			fail "npm ci: $(tail -n 3 "$READERS/npm.log")"
-		cp "$TREE/tests/formats/package-lock.json" "$READERS/installed"
-	}
-	cp "$TREE"/tests/formats/*.js "$READERS"
-	exec {lock}>&-
+need_browser() {
+	need node npm chromium
+	CHROMIUM=$(command -v chromium)
+	[ -d "$MODULES" ] || skip "no npm packages: make browser-tests, which needs the network once"
 }
 
 # read_by SCRIPT ARGUMENTS...: its words, or the end of the test.
 read_by() {
 	local script=$1
 	shift
-	node "$READERS/$script.js" "$@" 2>"$TMP/$script.err" || {
+	node "$TREE/tests/browser/$script.js" "$@" 2>"$TMP/$script.err" || {
 		show "$TMP/$script.err"
 		fail "$script.js $*"
 	}

@@ -7,7 +7,8 @@ cd "$(dirname "$0")/../.."
 build=$(realpath "${1:-build}")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-export LC_ALL=C.UTF-8
+export LC_ALL=C.UTF-8 MODULES=$build/tests/browser/node_modules CHROMIUM
+CHROMIUM=$(command -v chromium)
 
 cat >"$dir/words.pl" <<'PERL'
 use JSON::PP;
@@ -26,8 +27,7 @@ cd - >/dev/null
 for scheme in light dark; do
 	name=report
 	[ "$scheme" = light ] || name=report-dark
-	node tests/html/picture.js "$build/tests/html/node_modules" "$(command -v chromium)" "$dir/report.html" \
-		"docs/pictures/$name.png" "$scheme" Perl_pp_push
+	node tests/browser/picture.js "$dir/report.html" "docs/pictures/$name.png" "$scheme" Perl_pp_push
 	size=$(stat -c %s "docs/pictures/$name.png")
 	[ "$size" -le 200000 ] || { echo "docs/pictures/$name.png has $size bytes" >&2; exit 1; }
 	echo "docs/pictures/$name.png: $size bytes"

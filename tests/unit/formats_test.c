@@ -298,6 +298,17 @@ static void test_svg(void)
 	CHECK(strstr(r.text, "lower bounds") && !strstr(r.text, "±"));
 	free(r.text);
 	profile__free(p);
+	/* Of 3000 hits four stand for what is live. */
+	p = sampled_live_profile();
+	p->samples.v[0].live_bytes = p->samples.v[0].live_count = 0;
+	p->samples.v[0].live_bytes_var = p->samples.v[0].live_count_var = 0;
+	r = write_with(p, (struct allocsnoop_report_opts)IN("svg", LIVE_BYTES, STACK));
+	CHECK(strstr(r.text, "0.01; few samples<"));
+	free(r.text);
+	r = write_with(p, (struct allocsnoop_report_opts)IN("svg", ALLOC_BYTES, STACK));
+	CHECK(strstr(r.text, "0.01; ± "));
+	free(r.text);
+	profile__free(p);
 }
 
 /* Rows without frames: sizes and types have boxes. */

@@ -473,9 +473,10 @@ static int save_all(const char *dir)
 	bounds->info.coverage = -1;
 	bounds->info.at_least = bounds->samples.v[0].at_least = true;
 	return save(dir, "hostile", hostile) || save(dir, "sampled", sampled) ||
-	       save(dir, "live", live_profile()) || save(dir, "difference", difference_profile()) ||
-	       save(dir, "bounds", bounds) || save(dir, "deep", deep_profile()) ||
-	       save(dir, "empty", profile__new()) || save(dir, "many", many_stacks_profile(MANY));
+	       save(dir, "few", sampled_live_profile()) || save(dir, "live", live_profile()) ||
+	       save(dir, "difference", difference_profile()) || save(dir, "bounds", bounds) ||
+	       save(dir, "deep", deep_profile()) || save(dir, "empty", profile__new()) ||
+	       save(dir, "many", many_stacks_profile(MANY));
 }
 
 static int test_refusal(void)

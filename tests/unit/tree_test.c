@@ -183,6 +183,24 @@ static void test_sums(void)
 }
 
 /* Both trees hold all of a hostile profile. */
+/* Blocks of no bytes are blocks. */
+static void test_no_bytes(void)
+{
+	struct allocsnoop_profile *p = profile__new();
+	const struct allocsnoop_frame *m = frame(p, "malloc", "libc.so.6", 1);
+	const struct allocsnoop_frame *a = frame(p, "a", "prog", 2), *b = frame(p, "b", "prog", 3);
+	struct tree t;
+
+	add_row(p, 7, "prog", 1, 1, 10, FRAMES(m, a));
+	add_row(p, 7, "prog", 2, 4, 0, FRAMES(m, b));
+	profile__finish(p);
+	check_tree(p, (struct tree_opts){ 0 }, "10 [a 10 [malloc 10], b 0 [malloc 0]]");
+	CHECK_EQ(tree__init(&t, p, &(struct tree_opts){ 0 }), 0);
+	CHECK_EQ(t.root->blocks, 5);
+	tree__fini(&t);
+	profile__free(p);
+}
+
 static void test_hostile(void)
 {
 	struct allocsnoop_profile *p = hostile_profile();
@@ -258,6 +276,7 @@ int main(void)
 	test_fold();
 	test_lines();
 	test_sums();
+	test_no_bytes();
 	test_hostile();
 	test_many();
 	return check__done();

@@ -57,7 +57,7 @@ export function showLifetimes({ lifetimes }) {
 
 // ---- the course ----
 
-const WIDTH = 640, HEIGHT = 200, LEFT = 70, BOTTOM = 24, TOP = 8;
+const WIDTH = 640, HEIGHT = 200, LEFT = 88, BOTTOM = 26, TOP = 12;
 
 function path(points, x, y) {
 	return points.map((point, i) => `${i ? "L" : "M"}${x(point).toFixed(1)},${y(point).toFixed(1)}`).join("");

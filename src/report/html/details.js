@@ -28,6 +28,18 @@ export function interval(variance, sampled, format) {
 	return `± ${format(Math.ceil(INTERVAL_95 * Math.sqrt(variance)))}`;
 }
 
+// How many of the hits stand for what is live: kept samples of probability p stand for n/p with a
+// variance of n(1-p)/p^2 (look__live_samples() of text).
+export function liveSamples(count, variance, sampled) {
+	return count && variance ? Math.min(Math.round(count * count / variance), sampled) : count ? sampled : 0;
+}
+
+function samples(tree, i, kind) {
+	const live = tree.profile.kinds.find(({ key }) => key === "live_count");
+	return kind.key.startsWith("live") && live
+		? liveSamples(tree.total[live.index][i], tree.vars[live.index][i], tree.sampled[i]) : tree.sampled[i];
+}
+
 function error(tree, i, kind) {
 	const { info } = tree.profile;
 	if (info.exact)
@@ -35,7 +47,7 @@ function error(tree, i, kind) {
 	if (tree.lowerBound[i])
 		return "at least";
 	return tree.vars[kind.index]
-		? interval(tree.vars[kind.index][i], tree.sampled[i], kind.format) : "";
+		? interval(tree.vars[kind.index][i], samples(tree, i, kind), kind.format) : "";
 }
 
 function row(tree, i, kind, chosen) {
@@ -57,7 +69,7 @@ function exactly(tree, i, kind) {
 	if (tree.low[i] <= tree.high[i])
 		lines.push(`sizes ${sizes(tree.low[i], tree.high[i])}`);
 	if (!profile.info.exact)
-		lines.push(`${units.count(tree.sampled[i])} samples`);
+		lines.push(`${units.count(samples(tree, i, kind))} samples`);
 	if (kind.before >= 0 && kind.after >= 0 && profile.info.diff) {
 		const change = tree.total[kind.after][i] - tree.total[kind.before][i];
 		lines.push(`changed by ${units.change(change, kind.format)}`);

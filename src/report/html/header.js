@@ -2,7 +2,7 @@
 // What was recorded and how far it can be trusted: first of all, so that nobody is misled.
 
 import { FEW_SAMPLES } from "./data.js";
-import { interval } from "./details.js";
+import { interval, liveSamples } from "./details.js";
 import { byId, el, name } from "./dom.js";
 import * as units from "./units.js";
 
@@ -65,10 +65,12 @@ function total(title, bytes, count, unit, note, bound = "") {
 			note ? el("small", {}, note) : undefined));
 }
 
-function errorNote({ info }, what) {
+function errorNote({ info }, what, blocks) {
 	if (info.exact || info.at_least)
 		return "";
-	if (Number(info.sampled_count) < FEW_SAMPLES)
+	const sampled = Number(info.sampled_count);
+	const hits = what === "live" ? liveSamples(Number(blocks), info.live_count_se ** 2, sampled) : sampled;
+	if (hits < FEW_SAMPLES)
 		return "few samples";
 	const [bytes, count] = ["bytes", "count"].map((unit) => info[`${what}_${unit}_se`] ** 2);
 	return `${interval(bytes, Infinity, units.bytes)} in ${interval(count, Infinity, units.count)} (95 %)`;
@@ -80,7 +82,7 @@ function showTotals(profile) {
 	const list = [total("Allocated", of("alloc_bytes"), of("alloc_count"), "allocations",
 		errorNote(profile, "alloc"), info.at_least ? "at least " : "")];
 	if (live) {
-		list.push(total("Still live", of("live_bytes"), of("live_count"), "blocks", errorNote(profile, "live")),
+		list.push(total("Still live", of("live_bytes"), of("live_count"), "blocks", errorNote(profile, "live", of("live_count"))),
 			total("Freed", BigInt(info.freed_bytes), BigInt(info.freed_count), "blocks"));
 	}
 	if (BigInt(info.exit_count ?? 0))

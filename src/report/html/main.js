@@ -19,7 +19,7 @@ class Page {
 		this.profile = profile;
 		this.colours = new Colours(profile);
 		this.search = new Search();
-		this.functions = new Functions(profile, (text) => this.searchFor(text));
+		this.functions = new Functions(profile, (name) => this.searchFor(name));
 		this.trees = [];
 		this.tree = this.treeOf(0);
 		this.kind = profile.kinds.find(({ key }) => key === profile.value);
@@ -100,8 +100,9 @@ class Page {
 		}));
 	}
 
-	searchFor(text) {
-		byId("search").value = text;
+	// Of a whole name: others that have it in them would be summed, too.
+	searchFor(name) {
+		byId("search").value = `"${name}"`;
 		this.showSearch();
 		byId("graph").scrollIntoView({ block: "nearest" });
 	}

@@ -10,11 +10,12 @@ export class Search {
 		return this.text !== "";
 	}
 
-	// A function's or a file's name has the text in it, in capitals or not.
+	// A function's or a file's name has the text in it, in capitals or not; in quotes, it is the whole name.
 	set(text, profile) {
+		const [, whole] = text.trim().match(/^"(.+)"$/) ?? [];
 		this.text = text.trim().toLowerCase();
-		this.frames = profile.frames.map((frame) => this.active &&
-			(frame.function.toLowerCase().includes(this.text) || frame.module.toLowerCase().includes(this.text)));
+		const is = (name) => whole === undefined ? name.toLowerCase().includes(this.text) : name === whole;
+		this.frames = profile.frames.map((frame) => this.active && (is(frame.function) || is(frame.module)));
 	}
 
 	matches(tree, i) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Opens pages in Chromium and looks at them as a reader would: by what can be seen, by the keys and
-// by what the profile says. Usage: node page_test.js MODULES CHROMIUM PAGES REAL.html REAL.json
-// Says what is wrong on standard error; "skip: why" on the last line when there is no browser.
+// by what the profile says. Usage: page_test.js PAGES REAL.html REAL.json
+// Says what is wrong on standard error.
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { launch } from "./browser.js";
 
-const [modules, executable, pages, realPage, realJson] = process.argv.slice(2);
-const { chromium } = createRequire(join(resolve(modules), "x.js"))("playwright-core");
+const [pages, realPage, realJson] = process.argv.slice(2);
 const RENDER_MS = 2000;
 
 let failures = 0;
@@ -19,7 +18,7 @@ function check(what, is, should = true) {
 	console.error(`${what}: is ${JSON.stringify(is)}, not ${JSON.stringify(should)}`);
 }
 
-const browser = await chromium.launch({ executablePath: executable, args: ["--no-sandbox"] });
+const browser = await launch();
 
 // A page with everything watched that it must not do.
 async function open(path, options = {}) {
@@ -141,7 +140,13 @@ async function searchAndZoom() {
 	await page.locator("#functions").getByRole("button", { name: "Total" }).click();
 	check("sorted by total", await page.locator("#functions th[aria-sort=descending]").textContent(), "Total ▾");
 	await page.locator("#functions .link").filter({ hasText: "remember" }).click();
-	check("a function is searched", await page.inputValue("#search"), "remember");
+	check("a function is searched", await page.inputValue("#search"), '"remember"');
+	// Its share is the one of the table, whatever other names have it in them.
+	await page.fill("#search", '"main"');
+	const whole = await page.locator("#matched").textContent();
+	await page.fill("#search", '"mai"');
+	check("a part isn't the whole", await page.locator("#matched").textContent(), "no match");
+	check("the whole is", whole !== "no match");
 	await close(page);
 }
 
@@ -251,6 +256,16 @@ async function others() {
 		.then((text) => text.includes("d3-flame-graph 5.0.0 (Apache-2.0)") && text.includes("Apache License") &&
 			text.includes("d3-selection 3.0.0 (ISC)") && text.includes("THE SOFTWARE IS PROVIDED")));
 	await close(sampled);
+
+	// Of its 1000 hits four stand for what is live.
+	const few = await open(join(pages, "few.html"));
+	await few.selectOption("#value", "live_bytes");
+	await frame(few, "few").click();
+	const row = (value) => few.locator("#details tr", { has: few.getByText(value, { exact: true }) });
+	check("four samples are few", (await row("Live bytes").textContent()).includes("few samples"));
+	check("a thousand aren't", (await row("Allocated bytes").textContent()).includes("±"));
+	check("it says how many", (await few.locator("#details p").first().textContent()).includes(", 4 samples"));
+	await close(few);
 
 	const deep = await open(join(pages, "deep.html"));
 	check("a thousand frames deep", await frames(deep).count() > 1000);

@@ -2,19 +2,17 @@
 // speedscope.js FILE FUNCTION: FILE keeps to speedscope's schema, and its page shows FUNCTION in it.
 // Prints what the page says of FUNCTION: its total, its own, its name.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import Ajv from 'ajv';
-import { holds, same, withPage } from './browser.js';
+import { holds, npm, same, withPage } from './browser.js';
 
-const release = join(dirname(createRequire(import.meta.url).resolve('speedscope/package.json')),
+const release = join(dirname(npm.resolve('speedscope/package.json')),
                      'dist/release');
 const [file, name] = process.argv.slice(2);
 const text = readFileSync(file, 'utf8');
 
 const schema = JSON.parse(readFileSync(join(release, 'file-format-schema.json'), 'utf8'));
-const ajv = new Ajv({ strict: false, allErrors: true });
+const ajv = new (npm('ajv').default)({ strict: false, allErrors: true });
 const valid = ajv.compile(schema);
 if (!valid(JSON.parse(text)))
   throw new Error(ajv.errorsText(valid.errors));

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A headless browser, and pages whose errors and requests are remembered.
-import { chromium } from 'playwright-core';
+// What the scripts here share: npm's packages, which the build keeps elsewhere (MODULES: that folder), a
+// headless browser (CHROMIUM), and pages whose errors and requests are remembered.
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+
+export const npm = createRequire(join(resolve(process.env.MODULES), 'x.js'));
+
+export function launch(args = []) {
+  return npm('playwright-core').chromium.launch({
+    executablePath: process.env.CHROMIUM,
+    args: ['--no-sandbox', ...args],
+  });
+}
 
 export async function withPage(work) {
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-    args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
-           '--allow-file-access-from-files'],
-  });
+  const browser = await launch(['--use-angle=swiftshader', '--enable-unsafe-swiftshader',
+                                '--allow-file-access-from-files']);
   try {
     const page = await browser.newPage({ viewport: { width: 1240, height: 900 } });
     const log = [], errors = [], requests = [];

@@ -39,6 +39,10 @@ await withPage(async (page, seen) => {
   await page.locator('#find').click();
   holds('a hit', (await page.locator('g.h').count()) >= 1);
   holds('its share', /^search: [0-9.]+ % match$/.test(await page.locator('#find').textContent()));
+  page.removeAllListeners('dialog');
+  page.once('dialog', (d) => d.accept('blocks'));
+  await page.locator('#find').click();
+  same('hits of a word that only numbers have', await page.locator('g.h').count(), 0);
   await page.keyboard.press('Escape');
   same('hits after Escape', await page.locator('g.h').count(), 0);
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A picture of a page as it opens, with one of the widest frames chosen. Usage:
-// node picture.js MODULES CHROMIUM PAGE.html OUT.png light|dark FUNCTION
-import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+// picture.js PAGE.html OUT.png light|dark FUNCTION
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { launch } from "./browser.js";
 
-const [modules, executable, path, out, colorScheme, text] = process.argv.slice(2);
-const { chromium } = createRequire(join(resolve(modules), "x.js"))("playwright-core");
-const browser = await chromium.launch({ executablePath: executable, args: ["--no-sandbox"] });
+const [path, out, colorScheme, text] = process.argv.slice(2);
+const browser = await launch();
 try {
 	const page = await browser.newPage({ viewport: { width: 1280, height: 960 }, colorScheme, reducedMotion: "reduce" });
 	await page.goto(pathToFileURL(resolve(path)).href);
