@@ -190,6 +190,7 @@ all_readers threads python3 gcc
 several='csv speedscope svg html dhat jeprof massif'
 saved=$TMP/threads.pb.gz
 VALUES="$VALUES peak-bytes grown-bytes temporary-count" all_files plain "$several" "$saved"
+VALUES='alloc-bytes live-count'
 all_files lines "$several" --lines "$saved"
 all_files focus "$several" --lines --focus 'walk|fill' "$saved"
 all_files ignore "$several" --ignore walk "$saved"
@@ -199,8 +200,8 @@ all_files nothing "csv html dhat jeprof" --focus 'no function has this name' "$s
 all_files one 'csv speedscope svg html dhat jeprof' --focus main --hide . "$saved"
 for key in function file process thread size; do
 	all_files "by_$key" 'csv speedscope svg html dhat jeprof' --by $key "$saved"
-	all_files "gcc_by_$key" 'csv speedscope svg html dhat jeprof' --by ${key/thread/process} "$TMP/gcc.pb.gz"
 done
+all_files gcc_by_process 'csv speedscope svg html dhat jeprof' --by process "$TMP/gcc.pb.gz"
 
 # Threads are seen where they were asked for, in each format that has frames.
 for format in json csv alloc-bytes.folded alloc-bytes.svg speedscope html dhat jeprof; do
