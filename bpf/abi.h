@@ -377,9 +377,9 @@ struct as_live_row {
 	__u64 untracked_bytes;
 	__u64 temporary_cnt; /* freed before the thread allocated again */
 	__u64 life_ns;	     /* sum over the freed blocks */
-	__u64 peak_id;	     /* the two below are of this peak of the heap (struct as_heap); of an
-				older one: nothing has changed since the newest, so what is live is
-				what was live then */
+	__u64 peak_of;	     /* the two below are of the heap's peak of so many bytes; where it has
+				had a higher one: nothing has changed since, so what is live is what
+				was live then */
 	__u64 peak_cnt;
 	__u64 peak_bytes;
 	__u32 heap; /* in `heaps` */
@@ -393,8 +393,7 @@ struct as_heap {
 	__u64 proc; /* 0: unused */
 	__u64 live_cnt;
 	__u64 live_bytes;
-	__u64 peak_id; /* counts the moments at which live_bytes was higher than ever before */
-	__u64 peak_bytes;
+	__u64 peak_bytes; /* the most at once; only grows */
 	__u64 peak_cnt;
 	__u64 peak_ns;	     /* CLOCK_MONOTONIC */
 	__u64 unknown_frees; /* of blocks that weren't seen to be allocated */

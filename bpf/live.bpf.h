@@ -115,17 +115,37 @@ __noinline __u32 row__of(const struct as_tally_key *asked)
 
 /*
  * Notes what the row had at the heap's newest peak, before it changes for the first time since. So
- * nothing needs to be copied at a peak.
+ * nothing needs to be copied at a peak. Of several threads one does it; another that was stopped in
+ * here for a while must not put an older peak in place of it.
  */
 static __always_inline void peak__note(struct as_live_row *r, const struct as_heap *h)
 {
-	__u64 id = h->peak_id;
+	__u64 peak = h->peak_bytes, before = r->peak_of, cnt, bytes;
 
-	if (r->peak_id == id)
+	if (before == peak)
 		return;
-	r->peak_cnt = r->alloc_cnt - r->freed_cnt - r->untracked_cnt;
-	r->peak_bytes = r->alloc_bytes - r->freed_bytes - r->untracked_bytes;
-	r->peak_id = id;
+	cnt = r->alloc_cnt - r->freed_cnt - r->untracked_cnt;
+	bytes = r->alloc_bytes - r->freed_bytes - r->untracked_bytes;
+	if (__sync_val_compare_and_swap(&r->peak_of, before, peak) != before)
+		return;
+	r->peak_cnt = cnt;
+	r->peak_bytes = bytes;
+}
+
+#define PEAK_TRIES 8 /* so many threads raise it at once, and each by more than the one before */
+
+/* The heap has more bytes than ever? Not where another thread's were more meanwhile. */
+static __always_inline bool heap__raise(struct as_heap *h, __u64 bytes)
+{
+	for (int i = 0; i < PEAK_TRIES; i++) {
+		__u64 before = h->peak_bytes;
+
+		if (bytes <= before)
+			return false;
+		if (__sync_val_compare_and_swap(&h->peak_bytes, before, bytes) == before)
+			return true;
+	}
+	return false;
 }
 
 static __always_inline void heap__grow(struct as_heap *h, __u64 size, __u64 now)
@@ -133,12 +153,10 @@ static __always_inline void heap__grow(struct as_heap *h, __u64 size, __u64 now)
 	__u64 cnt = __sync_fetch_and_add(&h->live_cnt, 1) + 1;
 	__u64 bytes = __sync_fetch_and_add(&h->live_bytes, size) + size;
 
-	if (bytes <= h->peak_bytes)
+	if (!heap__raise(h, bytes))
 		return;
-	h->peak_bytes = bytes;
 	h->peak_cnt = cnt;
 	h->peak_ns = now;
-	__sync_fetch_and_add(&h->peak_id, 1);
 }
 
 /* A block's row, about to change, and its heap (NULL: none). */

@@ -12,6 +12,8 @@
 
 typedef VEC(struct as_frame) frame_vec;
 
+#define LOOKS_MAX 3 /* at what has come, for source lines */
+
 /* Of one file that was let go. */
 struct kept_names {
 	struct map at; /* offset -> struct kept_name * */
@@ -430,6 +432,7 @@ static int frame__compare(const void *a, const void *b)
 /* Places that nobody has looked up, sorted by file. Called with the session's lock held. */
 static int lines__collect(const struct names *n, const struct session *s, frame_vec *places)
 {
+	struct map seen = {};
 	int err = 0;
 	u64 id, val;
 
@@ -438,17 +441,23 @@ static int lines__collect(const struct names *n, const struct session *s, frame_
 
 		for (u32 k = 1; k < stack->frame_cnt && !err; k++) {
 			const struct as_frame *f = &stack->frames[k];
+			u64 key = map__mix(f->file, f->off);
 
-			if (f->file && !lines__at(&n->lines, f->file, f->off))
+			if (!f->file || map__get(&seen, key, &val) ||
+			    lines__at(&n->lines, f->file, f->off))
+				continue;
+			err = map__put(&seen, key, 1);
+			if (!err)
 				err = vec__push(places, *f);
 		}
 	}
+	map__free(&seen);
 	if (places->cnt)
 		qsort(places->v, places->cnt, sizeof(*places->v), frame__compare);
 	return err;
 }
 
-/* The places of one file, some of them repeated. */
+/* The places of one file. */
 static int names__find_file_lines(struct names *n, struct session *s, const struct as_frame *v,
 				  size_t cnt)
 {
@@ -459,30 +468,46 @@ static int names__find_file_lines(struct names *n, struct session *s, const stru
 	pthread_mutex_lock(&s->lock);
 	f = files__find(&s->files, v->file);
 	pthread_mutex_unlock(&s->lock);
-	for (size_t i = 0; i < cnt && !err; i++) {
-		if (!places.cnt || places.v[places.cnt - 1] != v[i].off)
-			err = vec__push(&places, v[i].off);
-	}
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = vec__push(&places, v[i].off);
 	if (!err && f && f->fd >= 0)
 		err = names__find_lines(n, f, places.v, places.cnt);
 	vec__free(&places);
 	return err;
 }
 
-int names__find_all_lines(struct names *n, struct session *s)
+/* *more: stacks have come meanwhile. */
+static int names__find_new_lines(struct names *n, struct session *s, bool *more)
 {
 	frame_vec places = {};
-	size_t end;
+	size_t end, stacks;
 	int err;
 
 	pthread_mutex_lock(&s->lock);
+	stacks = s->record.stacks.cnt;
 	err = lines__collect(n, s, &places);
 	pthread_mutex_unlock(&s->lock);
 	for (size_t i = 0; i < places.cnt && !err; i = end) {
 		for (end = i + 1; end < places.cnt && places.v[end].file == places.v[i].file;)
 			end++;
 		err = names__find_file_lines(n, s, &places.v[i], end - i);
+		session__keep_up(s);
 	}
+	pthread_mutex_lock(&s->lock);
+	*more = s->record.stacks.cnt != stacks;
+	pthread_mutex_unlock(&s->lock);
 	vec__free(&places);
+	return err;
+}
+
+/* Stacks that come meanwhile have their turn; those that come during the last look wait for the
+ * next profile. */
+int names__find_all_lines(struct names *n, struct session *s)
+{
+	bool more = true;
+	int err = 0;
+
+	for (u32 i = 0; i < LOOKS_MAX && !err && more; i++)
+		err = names__find_new_lines(n, s, &more);
 	return err;
 }

@@ -10,6 +10,7 @@
 struct file_lines {
 	struct map at; /* place -> struct line_frames * */
 	struct arena arena;
+	bool cut; /* a look-up gave up, and so would the next */
 };
 
 static void file_lines__free(struct file_lines *f)
@@ -62,6 +63,16 @@ static int file_lines__add(struct file_lines *f, struct line_file *lf, const str
 	return err ? err : map__put(&f->at, w->place, (uintptr_t)frames);
 }
 
+static int file_lines__add_none(struct file_lines *f, const struct line_wanted *wanted, size_t cnt)
+{
+	static const struct line_frames none;
+	int err = 0;
+
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = map__put(&f->at, wanted[i].place, (uintptr_t)&none);
+	return err;
+}
+
 int lines__find(struct lines *l, u64 hash, int fd, const char *path,
 		const struct line_wanted *wanted, size_t cnt)
 {
@@ -71,12 +82,16 @@ int lines__find(struct lines *l, u64 hash, int fd, const char *path,
 
 	if (!f)
 		return -ENOMEM;
-	err = line_file__open(&lf, fd, path, ELF_DEBUG_ROOT);
+	if (f->cut)
+		return file_lines__add_none(f, wanted, cnt);
+	/* Of many files made to take long all together take little longer than the first ones. */
+	err = line_file__open(&lf, fd, path, ELF_DEBUG_ROOT, 1 + l->cut_cnt);
 	if (err)
 		return err;
 	for (size_t i = 0; i < cnt && !err; i++)
 		err = file_lines__add(f, lf, &wanted[i]);
-	l->cut_cnt += line_file__gave_up(lf);
+	f->cut = line_file__gave_up(lf);
+	l->cut_cnt += f->cut;
 	line_file__close(lf);
 	return err;
 }

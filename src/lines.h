@@ -13,7 +13,7 @@
 struct lines {
 	bool on;
 	struct map files; /* file hash -> struct file_lines * */
-	u64 cut_cnt;	  /* look-ups that gave up, by file */
+	u64 cut_cnt;	  /* files whose look-up gave up */
 };
 
 /* What is to be looked up: the place of a struct as_frame, and what of the file it stands for. */

@@ -75,7 +75,8 @@ static int file__open_dwarf(struct line_file *f, const char *debug_root)
 	return only_memory(err);
 }
 
-int line_file__open(struct line_file **out, int fd, const char *path, const char *debug_root)
+int line_file__open(struct line_file **out, int fd, const char *path, const char *debug_root,
+		    u64 share)
 {
 	struct line_file *f = calloc(1, sizeof(*f));
 	int err = -ENOMEM, own;
@@ -84,7 +85,7 @@ int line_file__open(struct line_file **out, int fd, const char *path, const char
 		return -ENOMEM;
 	f->img.fd = -1;
 	f->budget = (struct dwarf_budget){
-		.steps = STEPS_MAX,
+		.steps = STEPS_MAX / share,
 		.bytes = BYTES_MIN,
 		.bytes_more = BYTES_MAX - BYTES_MIN,
 	};

@@ -20,10 +20,13 @@ struct source_frame {
 	u32 line;	      /* 0 unknown */
 };
 
-/* fd: borrowed, as is debug_root (ELF_DEBUG_ROOT). path: for what is found by it, as in
- * elf_debugfile__open(). Without debugging information there is nothing to be found. 0 or -ENOMEM.
+/*
+ * fd: borrowed, as is debug_root (ELF_DEBUG_ROOT). path: for what is found by it, as in
+ * elf_debugfile__open(). It may take 1/share of the time that one file may. Without debugging
+ * information there is nothing to be found. 0 or -ENOMEM.
  */
-int line_file__open(struct line_file **f, int fd, const char *path, const char *debug_root);
+int line_file__open(struct line_file **f, int fd, const char *path, const char *debug_root,
+		    u64 share);
 void line_file__close(struct line_file *f); /* NULL is fine */
 
 /*

@@ -117,11 +117,11 @@ static void past_row__settle_peak(struct past_row *row, const struct as_heap *he
 
 	if (heap->proc != sums->key.proc)
 		sums->peak_cnt = sums->peak_bytes = 0; /* it had none */
-	else if (sums->peak_id != heap->peak_id) {
+	else if (sums->peak_of != heap->peak_bytes) {
 		sums->peak_cnt = live_sums__cnt(sums);
 		sums->peak_bytes = live_sums__bytes(sums);
 	}
-	sums->peak_id = 0;
+	sums->peak_of = 0;
 	sums->heap = 0;
 }
 

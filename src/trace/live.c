@@ -124,11 +124,11 @@ static void live__settle_peaks(struct live *l)
 		struct live_row *r = &l->rows.v[i];
 		const struct as_heap *heap = live__heap(l, r->sums.key.proc);
 
-		if (!heap || r->sums.peak_id == heap->peak_id)
+		if (!heap || r->sums.peak_of == heap->peak_bytes)
 			continue;
 		r->sums.peak_cnt = live_row__cnt(r);
 		r->sums.peak_bytes = live_row__bytes(r);
-		r->sums.peak_id = heap->peak_id;
+		r->sums.peak_of = heap->peak_bytes;
 	}
 }
 

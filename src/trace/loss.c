@@ -77,9 +77,9 @@ const struct loss_text loss_texts[LOSS_CNT] = {
 						"were too many names" },
 	[LOSS_THREADS_MERGED] = { "threads_merged", "rows whose thread isn't known any more, as "
 						    "--max-memory was reached" },
-	[LOSS_LINES_CUT] = { "lines_cut", "times that a file's debugging information was more than "
-					  "may be read of it: source lines and inlined functions "
-					  "are missing" },
+	[LOSS_LINES_CUT] = { "lines_cut", "files with more debugging information than may be read "
+					  "of them: source lines and inlined functions are "
+					  "missing" },
 	[LOSS_RANGES_CUT] = { "ranges_cut", "files whose allocator is too scattered: its calls to "
 					    "itself may be counted" },
 };

@@ -66,11 +66,11 @@ static struct range_row *ranges__row(struct ranges *r, u32 row)
 /* As peak__note() in bpf/live.bpf.h. */
 static void row__note_peak(struct range_row *row, const struct as_heap *h)
 {
-	if (row->peak_id == h->peak_id)
+	if (row->peak_of == h->peak_bytes)
 		return;
 	row->peak_cnt = row->live_cnt;
 	row->peak_bytes = row->live_bytes;
-	row->peak_id = h->peak_id;
+	row->peak_of = h->peak_bytes;
 }
 
 static void heap__grow(struct as_heap *h, u64 now)
@@ -80,7 +80,6 @@ static void heap__grow(struct as_heap *h, u64 now)
 	h->peak_bytes = h->live_bytes;
 	h->peak_cnt = h->live_cnt;
 	h->peak_ns = now;
-	h->peak_id++;
 }
 
 static u32 life__class(u64 ns)
@@ -370,7 +369,7 @@ static void live_row__add_range(struct as_live_row *to, const struct range_row *
 	to->untracked_cnt += row->untracked_cnt;
 	to->untracked_bytes += row->untracked_bytes;
 	to->life_ns += row->life_ns;
-	to->peak_id = row->peak_id;
+	to->peak_of = row->peak_of;
 	to->peak_cnt = row->peak_cnt;
 	to->peak_bytes = row->peak_bytes;
 	for (u32 i = 0; i < AS_LIFE_CLASSES; i++)

@@ -39,7 +39,7 @@ struct range_row {
 	u64 untracked_cnt;
 	u64 untracked_bytes;
 	u64 life_ns;
-	u64 peak_id; /* as in struct as_live_row */
+	u64 peak_of; /* as in struct as_live_row */
 	u64 peak_cnt;
 	u64 peak_bytes;
 	u32 life[AS_LIFE_CLASSES];

@@ -545,6 +545,25 @@ static void session__tell_no_fd(struct session *s)
 	pthread_mutex_unlock(&s->opener.lock);
 }
 
+/* Called with the lock held. 0 or more, or -errno. */
+static int session__take_in(struct session *s)
+{
+	int n = session__consume(s);
+
+	copies__work(s);
+	if (!s->flip_asked)
+		return n;
+	s->flip_asked = false;
+	return session__drain_once(s);
+}
+
+void session__keep_up(struct session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	session__take_in(s); /* an error comes again with the next poll */
+	pthread_mutex_unlock(&s->lock);
+}
+
 static int session__poll_once(struct session *s, int timeout_ms)
 {
 	int n, fd = ring_buffer__epoll_fd(s->ring);
@@ -554,12 +573,7 @@ static int session__poll_once(struct session *s, int timeout_ms)
 	if (n < 0)
 		return -errno;
 	pthread_mutex_lock(&s->lock);
-	n = session__consume(s);
-	copies__work(s);
-	if (s->flip_asked) {
-		s->flip_asked = false;
-		n = session__drain_once(s);
-	}
+	n = session__take_in(s);
 	session__check_slow(s);
 	session__tell_no_fd(s);
 	session__make_room(s);

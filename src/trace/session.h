@@ -129,7 +129,10 @@ void session__close(struct session *s);
 /* Takes in what waits in the ring. Called with the lock held, by the thread that polls. */
 int session__consume(struct session *s);
 
-/* Flips and takes in the sums so far. Likewise. */
+/* While the caller is busy with something else: takes in what the kernel can't keep for long. */
+void session__keep_up(struct session *s);
+
+/* Flips and takes in the sums so far. With the lock held, by the thread that polls. */
 int session__take_rows(struct session *s);
 
 /* Flips and takes in all that was counted up to now; s->record is complete then. */

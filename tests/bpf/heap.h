@@ -144,7 +144,7 @@ static inline struct sums sums__of(u32 site)
 	for (u32 i = 0; i < live_row_cnt; i++) {
 		const struct as_live_row *r = row__at(i);
 		const struct as_heap *h = heap__at(r->heap);
-		bool unchanged = r->peak_id != h->peak_id;
+		bool unchanged = r->peak_of != h->peak_bytes;
 		u64 cnt = r->alloc_cnt - r->freed_cnt - r->untracked_cnt;
 		u64 bytes = r->alloc_bytes - r->freed_bytes - r->untracked_bytes;
 

@@ -80,7 +80,7 @@ static void program__open(struct program *p, const char *name, const char *debug
 	snprintf(path, sizeof(path), "%s/%s", fixture_dir, name);
 	p->fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK_EQ(elf_image__open(&p->img, p->fd), 0);
-	CHECK_EQ(line_file__open(&p->lines, p->fd, path, debug_root), 0);
+	CHECK_EQ(line_file__open(&p->lines, p->fd, path, debug_root, 1), 0);
 }
 
 static void program__close(struct program *p)

@@ -251,7 +251,7 @@ static void peak__test(void)
 	CHECK_EQ(l.heaps.v[0].peak_cnt, 2);
 	CHECK_EQ(l.rows.v[0].sums.peak_bytes, 100);
 	CHECK_EQ(l.rows.v[1].sums.peak_bytes, 50);
-	CHECK_EQ(l.rows.v[1].sums.peak_id, l.heaps.v[0].peak_id);
+	CHECK_EQ(l.rows.v[1].sums.peak_of, l.heaps.v[0].peak_bytes);
 	live__fini(&l);
 	ranges__fini(&ranges);
 }
