@@ -6,6 +6,7 @@
  */
 #include "cli/signals.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -35,14 +36,31 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-/* tcsetattr(3) and write(2) may be called in a handler. */
+static bool terminal__takes_bytes(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLOUT;
+}
+
+/*
+ * All of these may be called in a handler. A terminal that was stopped (Ctrl-S), or that nobody
+ * reads, is started again and loses what it has not shown: who quits at once doesn't wait for it.
+ */
 static void terminal__restore(void)
 {
 	const struct termios *found = atomic_load(&terminal_found);
+	struct termios flowing;
 
 	if (!found)
 		return;
-	if (write(STDOUT_FILENO, terminal_bytes, terminal_len) < 0)
+	if (!terminal__takes_bytes()) {
+		flowing = *found;
+		flowing.c_iflag &= ~(tcflag_t)IXON; /* as if Ctrl-Q came */
+		tcsetattr(STDIN_FILENO, TCSANOW, &flowing);
+		tcflush(STDOUT_FILENO, TCOFLUSH);
+	}
+	if (terminal__takes_bytes() && write(STDOUT_FILENO, terminal_bytes, terminal_len) < 0)
 		(void)0; /* it has gone, perhaps */
 	tcsetattr(STDIN_FILENO, TCSANOW, found);
 }

@@ -88,7 +88,7 @@ const struct opt_row opt_rows[] = {
 	  INTO(interval_ns), TRACES },
 
 	{ .help = "The report" },
-	{ 'f', "format", "FMT", "its format, where -o FILE's name tells none", OPT_TEXT,
+	{ 'f', "format", "FMT", "its format, or as the name of FILE says", OPT_TEXT,
 	  INTO(format_name), .formats = true, .verbs = VERB_REPORTS | VERB_DOCTOR },
 	{ 'o', "output", "FILE", "write it to FILE, whole or not at all", OPT_TEXT, INTO(output),
 	  .verbs = VERB_REPORTS },

@@ -161,6 +161,20 @@ sleep 0.2 # two signals within 100 ms are one wish
 kill -TERM "$pid"
 ended 143
 
+# And where the terminal takes nothing, so that the first one isn't looked at.
+begin tmux-256color 80x24 -- -i 100ms -p "$TARGET"
+sees "^> +$TARGET"
+pid=$(top_pid)
+keys C-s
+in_write() { # __NR_write
+	[[ $(cat "/proc/$pid/syscall") == '1 0x1 '* ]]
+}
+until_true 20 in_write || fail "a terminal that was stopped takes all"
+kill -TERM "$pid"
+sleep 0.2 # two signals within 100 ms are one wish
+kill -TERM "$pid"
+ended 143
+
 # A terminal that goes takes it with it, even where nobody is told.
 begin tmux-256color 80x24 env --ignore-signal=HUP -- -i 200ms -p "$TARGET"
 sees "^> +$TARGET"

@@ -289,6 +289,8 @@ static void put_formats(void)
 		printf(" (\\fI%s\\fR", f->extension);
 		if (f->other)
 			printf(", \\fI%s\\fR", f->other);
+		if (f->stem)
+			printf(", \\fI%s.*\\fR", f->stem);
 		putchar(')');
 		column++;
 		end_line();
