@@ -253,6 +253,10 @@ static int row__read(struct in *in, const Pb__Sample *sample, size_t nr, const s
 	PPROF_ROW_REALS(READ_ROW_REAL)
 	s->end = m->end;
 	s->allocator = l->allocator;
+	if (!in->p->info.diff) {
+		s->base_alloc_count = s->base_alloc_bytes = 0;
+		s->base_live_count = s->base_live_bytes = 0;
+	}
 	return lifetimes__read(in, m, s);
 }
 

@@ -185,6 +185,20 @@ static void test_itself(void)
 	}
 }
 
+/* A file that is no difference may say what one has. */
+static void test_bases(void)
+{
+	struct allocsnoop_profile *p = live_profile(), *d;
+
+	p->samples.v[0].base_alloc_bytes = p->samples.v[0].base_live_count = 8192;
+	d = diff(p, p);
+	CHECK_EQ(d->info.base_alloc_bytes, p->info.alloc_bytes);
+	CHECK_EQ(d->info.base_live_count, p->info.live_count);
+	CHECK_EQ(changed_rows(d), 0);
+	profile__free(d);
+	profile__free(p);
+}
+
 /* What tells rows apart, and what doesn't. */
 static void test_labels(void)
 {
@@ -400,6 +414,7 @@ int main(void)
 	test_order();
 	test_saturates();
 	test_itself();
+	test_bases();
 	test_labels();
 	test_modules();
 	test_live();
