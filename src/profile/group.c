@@ -16,11 +16,12 @@
  * kernel says of removed files. */
 static size_t stem_len(const char *base)
 {
-	const char *so = strstr(base, ".so");
 	size_t len = strlen(base), gone = strlen(" (deleted)");
 
-	if (so && (so[3] == '.' || !strcmp(so + 3, " (deleted)")))
-		return (size_t)(so + 3 - base);
+	for (const char *so = base; (so = strstr(so, ".so")); so += 3) {
+		if (so[3] == '.' || !strcmp(so + 3, " (deleted)"))
+			return (size_t)(so + 3 - base);
+	}
 	if (len > gone && !strcmp(base + len - gone, " (deleted)"))
 		return len - gone;
 	return len;

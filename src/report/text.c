@@ -268,9 +268,10 @@ static void add_duration(struct str *s, const struct allocsnoop_info *info)
 	char buf[32];
 	struct tm tm;
 
-	if (!info->duration_ns)
+	if (!info->duration_ns && !info->started_ns)
 		return;
-	str__addf(s, TEXT_LABEL "%s", "duration", units__format_ns(info->duration_ns, buf));
+	str__addf(s, TEXT_LABEL "%s", "duration",
+		  info->duration_ns ? units__format_ns(info->duration_ns, buf) : "not known");
 	if (info->started_ns && localtime_r(&started, &tm) &&
 	    strftime(buf, sizeof(buf), "%F %T", &tm))
 		str__addf(s, ", %s %s", info->profile_cnt > 1 ? "the first from" : "from", buf);

@@ -254,6 +254,7 @@ static void test_modules(void)
 	CHECK_STR(module_of_match("/a/libx.so.1.2", "/b/libx.so"), "same");
 	CHECK_STR(module_of_match("/a/prog (deleted)", "/a/prog"), "same");
 	CHECK_STR(module_of_match("/a/libx.so (deleted)", "/a/libx.so.2"), "same");
+	CHECK_STR(module_of_match("/a/x.solver.so.1", "/a/x.solver.so.2"), "same");
 	CHECK_STR(module_of_match("/a/libx.so", "/a/liby.so"), "other");
 	CHECK_STR(module_of_match("/a/prog", "/a/prog2"), "other");
 	CHECK_STR(module_of_match("", "/a/prog"), "other");

@@ -139,6 +139,39 @@ static void test_again(void)
 		profile__free(ps[i]);
 }
 
+/* Whichever comes first: the same rows. */
+static void test_any_order(void)
+{
+	struct allocsnoop_profile *ps[3] = { machine(1), machine(2), machine(3) }, *sums[2];
+
+	ps[1]->samples.v[0].pid = 13; /* nobody else's */
+	ps[1]->processes.v[0].pid = 13;
+	for (u32 i = 0; i < 2; i++) {
+		struct allocsnoop_profile *part[2] = { ps[i ? 2 : 0], ps[1] }, *all[2];
+
+		all[0] = merge(part, 2);
+		all[1] = ps[i ? 0 : 2];
+		sums[i] = merge(all, 2);
+		profile__free(all[0]);
+		profile__sort(sums[i], ALLOCSNOOP_ALLOC_BYTES);
+	}
+	CHECK_EQ(sums[0]->samples.cnt, 5); /* nginx of two, and of one; three sh */
+	CHECK_EQ(sums[1]->samples.cnt, 5);
+	for (size_t i = 0; i < MIN(sums[0]->samples.cnt, sums[1]->samples.cnt); i++) {
+		const struct allocsnoop_sample *a = &sums[0]->samples.v[i];
+		const struct allocsnoop_sample *b = &sums[1]->samples.v[i];
+
+		CHECK_STR(a->comm, b->comm);
+		CHECK_EQ(a->pid_cnt, b->pid_cnt);
+		CHECK_EQ(a->alloc_bytes, b->alloc_bytes);
+		CHECK_EQ(a->live_bytes, b->live_bytes);
+	}
+	for (size_t i = 0; i < 3; i++)
+		profile__free(ps[i]);
+	profile__free(sums[0]);
+	profile__free(sums[1]);
+}
+
 /* One profile is its own sum. */
 static void test_one(void)
 {
@@ -361,6 +394,7 @@ int main(void)
 {
 	test_sum();
 	test_again();
+	test_any_order();
 	test_one();
 	test_hostile();
 	test_builds();
