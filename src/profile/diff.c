@@ -87,7 +87,8 @@ static struct allocsnoop_sample anonymous(const struct allocsnoop_sample *s)
 	row.tid = 0;
 	row.stack_id = 0;
 	row.grown_count = row.grown_bytes = 0;
-	row.base_alloc_count = row.base_alloc_bytes = 0; /* of no difference, but of a file perhaps */
+	row.base_alloc_count = row.base_alloc_bytes =
+		0; /* of no difference, but of a file perhaps */
 	row.base_live_count = row.base_live_bytes = 0;
 	return row;
 }
