@@ -13,6 +13,8 @@
 #include "report/paths.h"
 #include "report/writer.h"
 
+#define LINES_AHEAD 4
+
 struct name {
 	const char *text; /* ";name" */
 	u32 len;	  /* of that */
@@ -184,6 +186,14 @@ static struct line line__of(const struct folded *f, size_t path)
 	return (struct line){ values[0], f->diff ? values[1] : 0, path };
 }
 
+static void prefetch_line(const struct paths *p, const struct line *line)
+{
+	const struct path *path = &p->paths.v[line->path];
+
+	for (u32 i = 0; i < path->cnt; i += 64 / sizeof(u32))
+		__builtin_prefetch(p->items.v + path->first + i);
+}
+
 static int print_lines(struct folded *f, FILE *out)
 {
 	const struct paths *p = &f->paths;
@@ -197,8 +207,12 @@ static int print_lines(struct folded *f, FILE *out)
 	for (size_t i = 0; i < p->paths.cnt; i++)
 		lines[i] = line__of(f, i);
 	qsort_r(lines, p->paths.cnt, sizeof(*lines), cmp_lines, f);
-	for (size_t i = 0; !err && i < p->paths.cnt; i++)
+	for (size_t i = 0; !err && i < p->paths.cnt; i++) {
+		/* In the order of values they lie anywhere in memory. */
+		if (i + LINES_AHEAD < p->paths.cnt)
+			prefetch_line(p, &lines[i + LINES_AHEAD]);
 		err = print_line(f, &lines[i], out);
+	}
 	free(lines);
 	return err;
 }

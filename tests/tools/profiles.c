@@ -193,9 +193,12 @@ static int time_format(const struct allocsnoop_profile *p, const char *format)
 					       .format = format,
 					       .lines = true };
 	FILE *file = tmpfile();
-	double start = now_ms();
+	double start;
 	int err = 0;
 
+	if (file)
+		setvbuf(file, NULL, _IOFBF, 256 * 1024); /* as the command has it */
+	start = now_ms();
 	if (!file || allocsnoop_profile__write(p, &opts, file)) {
 		if (file)
 			fclose(file);
