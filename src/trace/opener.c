@@ -231,15 +231,20 @@ static int opener__event(void *ctx, void *data, size_t size)
 {
 	struct opener *o = ctx;
 	const struct as_map_event *ev = data;
+	pid_t thread;
 
 	if (size >= sizeof(struct as_exec_event) && ev->type == AS_EVENT_EXEC)
 		opener__found(o, data);
 	if (size < sizeof(*ev) || ev->type != AS_EVENT_MAP)
 		return 0;
-	if (ev->file)
+	if (ev->file) {
 		opener__see(o, ev, false);
-	else /* its mappings couldn't be looked at then */
-		kernel__each_mapping(o->k, proc_task__live_thread(ev->tgid), opener__look, o);
+		return 0;
+	}
+	/* Its mappings couldn't be looked at then. Thread 0 would be every process's: it's gone. */
+	thread = proc_task__live_thread(ev->tgid);
+	if (thread > 0)
+		kernel__each_mapping(o->k, thread, opener__look, o);
 	return 0;
 }
 
